@@ -40,6 +40,7 @@ pytest_plugins = [
     "fix_usage",
     "fix_browser",
     "fix_console",
+    "fix_panels",
     "fix_containers",
     "fix_hosts",
     "fix_redis",

@@ -16,6 +16,7 @@ from sidecypher.host.settings import load_settings
 from sidecypher.protocol import envelope
 from sidecypher.protocol.envelope import CallRequest, Hello
 from sidecypher.sdk.call import no_transaction
+from sidecypher.telemetry.history import PERIOD_SECONDS
 from sidecypher.transport._messages import Messages
 
 PROCEDURES = Path(__file__).parent / "console"
@@ -50,6 +51,8 @@ class Shown:
         self._session = Session(no_transaction)
         self._messages = Messages(self.sidecar._dispatcher)
         self._send("hello", Hello(envelope.VERSION, "tests", "call", ""))
+        # What is counted from now on is in a period that tests let end.
+        self.history = self.sidecar._telemetry.history
         self.state = self._found("shown.wait").function.__globals__["state"]
 
     def _found(self, name):
@@ -96,6 +99,13 @@ class Shown:
         """What `/v1/calls` tells."""
         return self.http.get("/v1/calls", headers=self.bearer).json()
 
+    def end_period(self):
+        """Let the period of the charts end that has what was called so far."""
+        before = self.history._clock
+        self.history.sample()
+        self.history._clock = lambda: before() + PERIOD_SECONDS
+        self.history.sample()
+
     def stop(self):
         self.http.close()
         self.sidecar.stop()
@@ -128,3 +138,6 @@ def shown(_shown):
     _shown.state.go.set()
     wait_until(lambda: not _shown.calls()["running"])
     _shown.state.go.clear()
+    _shown.state.is_away = False
+    _shown.state.asked = ["first", "second"]
+    _shown.state.answers.clear()

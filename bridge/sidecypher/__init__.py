@@ -31,6 +31,10 @@ _NAMES = {
     "sdk.encoded": ("EncodedRow",),
     "sdk.signature.columns": ("Columns",),
     "sdk.signature.fields": ("Options",),
+    "sdk.panels": tuple(
+        "PanelAnswer PanelBlock PanelMeter PanelPicture PanelQuestion PanelRequest PanelTable "
+        "PanelText panel".split()
+    ),
     "sdk.results": ("Record", "Result"),
     "sdk.steps": ("Step", "StepContext", "Steps", "step"),
     "sdk.webhooks": ("WebhookAnswer", "WebhookRequest", "webhook"),
@@ -50,8 +54,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+    return globals().setdefault(name, value)
 
 
 def __dir__() -> list[str]:

@@ -30,6 +30,17 @@ from sidecypher.sdk.decorators import function as function, procedure as procedu
 from sidecypher.sdk.encoded import EncodedRow as EncodedRow
 from sidecypher.sdk.signature.columns import Columns as Columns
 from sidecypher.sdk.signature.fields import Options as Options
+from sidecypher.sdk.panels import (
+    PanelAnswer as PanelAnswer,
+    PanelBlock as PanelBlock,
+    PanelMeter as PanelMeter,
+    PanelPicture as PanelPicture,
+    PanelQuestion as PanelQuestion,
+    PanelRequest as PanelRequest,
+    PanelTable as PanelTable,
+    PanelText as PanelText,
+    panel as panel,
+)
 from sidecypher.sdk.results import Record as Record, Result as Result
 from sidecypher.sdk.steps import (
     Step as Step,

@@ -43,10 +43,8 @@ from sidecypher.operations.api import OperatorApi
 from sidecypher.operations.backgrounds import Backgrounds
 from sidecypher.operations.console.page import Console
 from sidecypher.operations.control import Inspector
+from sidecypher.operations.panels import PanelApi
 from sidecypher.operations.recording import RecordingDispatcher
-from sidecypher.operations.repositories import RepositoryApi
-from sidecypher.operations.sessions import SessionApi
-from sidecypher.operations.statements import Statements
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.sdk.bolt import BoltClient
 from sidecypher.sdk.caching import share_epochs, unshare_epochs
@@ -210,9 +208,13 @@ class Sidecar:
             self._inspector, token=credentials.http_token, telemetry=self._telemetry
         )
         authorize = TokenCheck(credentials.http_token, self._telemetry)
-        statements = partial(Statements, self._inspector, client, self._loop)
-        sessions = SessionApi(statements(needs=SessionApi.NEEDS), authorize)
-        repositories = RepositoryApi(statements(needs=RepositoryApi.NEEDS), authorize)
+        panels = PanelApi(
+            lambda: self._inspector.loaded.panels,
+            self._loop,
+            self._resources,
+            authorize,
+            home=settings.home,
+        )
         console = Console(
             self._inspector,
             self._telemetry,
@@ -233,8 +235,7 @@ class Sidecar:
                 *health_routes(checks, self._telemetry.metrics),
                 *api.routes(),
                 *operator.routes(),
-                *sessions.routes(),
-                *repositories.routes(),
+                *panels.routes(),
                 *console.routes(),
                 *self._webhooks.routes(),
             ],
@@ -379,6 +380,7 @@ class Sidecar:
                 self._inspector.run_housekeeping,
                 self._dispatcher.expire,
                 self._loop.ping,
+                self._telemetry.history.sample,
             ):
                 try:
                     work()

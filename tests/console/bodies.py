@@ -2,9 +2,26 @@
 
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from fractions import Fraction
 
-from sidecypher import Context, ProcedureError, Row, function, procedure
+from sidecypher import (
+    Context,
+    Neo4jUnavailable,
+    PanelAnswer,
+    PanelBlock,
+    PanelMeter,
+    PanelPicture,
+    PanelQuestion,
+    PanelRequest,
+    PanelTable,
+    PanelText,
+    ProcedureError,
+    Row,
+    function,
+    panel,
+    procedure,
+)
 
 
 class State:
@@ -13,9 +30,17 @@ class State:
     def __init__(self) -> None:
         self.begun = threading.Event()
         self.go = threading.Event()
+        self.is_away = False
+        self.asked: list[str] = ["first", "second"]
+        self.answers: list[str] = []
 
 
 state = State()
+
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+PICTURE = """<svg xmlns="http://www.w3.org/2000/svg" width="900" height="40" role="img">
+<desc>a &lt;b&gt; picture</desc><script>alert(1)</script><rect width="900" height="40"/></svg>"""
 
 
 class Text(Row):
@@ -73,3 +98,43 @@ def twice(value: int) -> int:
 def attack(name: str) -> Text:
     """</p><script>document.title = 'attacked'</script><img src=x onerror="document.title='x'">."""
     return Text(value=name)
+
+
+async def take(given: PanelAnswer) -> str:
+    """Keep an answer, and ask the question no more; refuse the answer `no`."""
+    if given.text == "no":
+        raise ProcedureError("This is not an answer", code="shown.refused")
+    state.answers.append(given.text)
+    if given.question in state.asked:
+        state.asked.remove(given.question)
+    return f"Answered with {given.text}."
+
+
+@panel("shown", "Shown", thing="Thing", refresh=1.0, answer=take)
+async def show(request: PanelRequest) -> list[PanelBlock]:
+    """Return a block of each kind, with markup in each text."""
+    if state.is_away:
+        raise Neo4jUnavailable("Neo4j cannot be reached", retryable=True)
+    if request.id is not None:
+        return [
+            PanelText(text=f"{HOSTILE} {request.id}"),
+            PanelPicture(title=HOSTILE, svg=PICTURE),
+        ]
+    at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    return [
+        *(PanelQuestion(id=each, about="t/1?", text=f"{each} {HOSTILE}") for each in state.asked),
+        PanelQuestion(id="choice", about="t/1?", text="Which?", options=["", HOSTILE], note="now"),
+        PanelMeter(title=HOSTILE, value=30, limit=60, note=HOSTILE),
+        PanelTable(
+            title=HOSTILE,
+            columns=["Thing", "Number", "When", "Nothing"],
+            rows=[(HOSTILE, 1234, at, None), ("t/1?", 5, at, None)],
+            ids=[HOSTILE, "t/1?"],
+        ),
+    ]
+
+
+@panel("broken", "Broken")
+async def broken(request: PanelRequest) -> list[PanelBlock]:
+    """Fail as a function with a fault does."""
+    raise RuntimeError(f"a secret of {request.home}")

@@ -9,9 +9,17 @@ CROSS_SITE = [
     "https://{own}",
     "http://{own}/",
 ]
-PUBLIC = ("/", "/console.css", "/console.js")
-GUARDED = ("/v1/calls", "/v1/modules", "/v1/sessions", "/v1/repositories")
-ANSWER = "/v1/sessions/answer"
+PUBLIC = (
+    "/",
+    "/procedures",
+    "/procedures/shown.fail",
+    "/calls",
+    "/panels/shown",
+    "/console.css",
+    "/console.js",
+)
+GUARDED = ("/v1/calls", "/v1/modules", "/v1/panels/shown", "/v1/panels/github")
+ANSWER = "/v1/panels/shown/answer"
 
 
 @pytest.fixture
@@ -59,20 +67,20 @@ def test_another_origin_cancels_nothing(shown, own, running, origin):
 
 @pytest.mark.parametrize("origin", CROSS_SITE)
 def test_another_origin_answers_nothing(shown, own, origin):
-    """Requests of sessions are answered by the console alone, and only with the token."""
-    sent = {"sessionId": "s", "requestId": "r", "answer": "yes"}
+    """Questions of panels are answered by the console alone, and only with the token."""
+    sent = {"id": "s", "question": "r", "text": "yes"}
     origin = {"Origin": origin.replace("{own}", own)}
     other = (403, "SC-652")
 
     refused(shown.http.post(ANSWER, json=sent, headers={**shown.bearer, **origin}), *other)
-    refused(shown.http.get("/v1/sessions", headers={**shown.bearer, **origin}), *other)
+    refused(shown.http.get("/v1/panels/shown", headers={**shown.bearer, **origin}), *other)
     refused(shown.http.post(ANSWER, json=sent), 401, "SC-651")
     refused(shown.http.post(ANSWER, json=sent, headers={"Origin": f"http://{own}"}), 401, "SC-651")
-    refused(shown.http.get("/v1/sessions/one?id=s"), 401, "SC-651")
-    refused(shown.http.get("/v1/repositories/one?id=r"), 401, "SC-651")
-    # No Neo4j is there to answer, but the origin is the console's.
+    refused(shown.http.get("/v1/panels/shown?id=s"), 401, "SC-651")
+    assert shown.state.answers == []
     own_origin = {**shown.bearer, "Origin": f"http://{own}"}
-    assert shown.http.post(ANSWER, json=sent, headers=own_origin).status_code == 503
+    assert shown.http.post(ANSWER, json=sent, headers=own_origin).status_code == 200
+    assert shown.state.answers.pop() == "yes"
 
 
 def test_two_origins_are_none(shown, own, running):

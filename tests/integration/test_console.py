@@ -11,16 +11,16 @@ from openapi_schema_validator import OAS31Validator
 
 from sidecypher.calls.dispatcher import Session
 from sidecypher.host.rendezvous import Announcement, Membership, read_rendezvous
+from sidecypher.protocol.envelope import CachedCalls, FailuresRequest
 from sidecypher.sdk.call import no_transaction
-from sidecypher.sdk.registry import Registry
 
 
 @pytest.fixture
 def page(shown):
-    """Give the page as it is now."""
+    """Give a page as it is now."""
 
-    def get():
-        answer = shown.http.get("/")
+    def get(path="/procedures"):
+        answer = shown.http.get(path)
         assert answer.status_code == 200
         return answer.text
 
@@ -29,30 +29,48 @@ def page(shown):
 
 def row_of(page, name, kind="procedure"):
     """The row of a procedure or function: its name, what it does, and its numbers."""
-    found = re.search(f'<tr id="{kind}-{re.escape(name)}">(.*?)</tr>', page, re.DOTALL)
+    found = re.search(f'<tr id="{kind}-{re.escape(name)}"(.*?)</tr>', page, re.DOTALL)
     assert found, name
     return found[1]
 
 
-def numbers_of(page, name, kind="procedure"):
-    return re.findall(r'class="number">(.*?)</td>', row_of(page, name, kind))
+def numbers_of(page, name):
+    """Calls, errors, p50 and p95 in the window of the charts."""
+    return re.findall(r'class="number(?: bad)?">(.*?)</td>', row_of(page, name))
 
 
-def test_every_procedure_and_function_is_on_the_page(shown, page):
-    """Each one is there with signature, description and a call, below its namespace."""
+def since_start(page):
+    """Each number of a procedure's page by its heading."""
+    return dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page))
+
+
+def test_every_procedure_and_function_is_listed(shown, page):
+    """Each one is there with its description below its namespace, and has a page of its own."""
     text = page()
 
     for each in shown.sidecar.loaded.registry:
         row = row_of(text, each.name, each.kind)
-        assert str(escape(each.usage())) in row
-        assert str(escape(each.entry.description)) in row
-    assert re.findall(r'<h3 id="ns-(\w+)">', text) == [
+        assert f'href="/procedures/{each.name}"' in row
+        assert str(escape(each.entry.description.split("`")[0])) in row
+    assert re.findall(r'<h2 id="ns-(\w+)">', text) == [
         "algo", "attack", "code", "github", "rules", "runs", "session", "shown", "sidecypher",
     ]  # fmt: skip
 
 
-def test_a_row_tells_how_it_is_run(page):
-    """Mode, executor, time limit, administrators, cache and deprecation are told."""
+def test_a_procedure_has_a_page(shown, page):
+    """It has signature, options and a call; an unknown name is a 404 that says so."""
+    for each in shown.sidecar.loaded.registry:
+        text = page(f"/procedures/{each.name}")
+        assert str(escape(each.usage())) in text
+        assert f"<title>{each.name} · sidecypher</title>" in text
+    assert "<code>options.maxAge</code>: FLOAT, at least 0" in page("/procedures/github.getIssue")
+    missing = shown.http.get("/procedures/<script>")
+    assert (missing.status_code, "no procedure of this name" in missing.text) == (404, True)
+    assert "<script>" not in missing.text
+
+
+def test_a_row_says_how_it_is_run(page):
+    """Mode, executor, time limit, administrators, cache and deprecation are shown."""
     text = page()
 
     assert "READ · thread · 60 s" in row_of(text, "shown.wait")
@@ -64,83 +82,172 @@ def test_a_row_tells_how_it_is_run(page):
 
 
 def test_numbers_are_those_of_the_metrics(shown, page):
-    """A call is counted, an error beside it, and times are told by the bounds of the histogram."""
-    calls, errors = map(int, numbers_of(page(), "shown.fail")[:2])
+    """A call is counted at once, in the window and since the start, and so is an error."""
+    calls, errors, *_ = map(int, numbers_of(page(), "shown.fail")[:2])
     shown.call("shown.fail", "no")
     shown.call("shown.fail", "no", "SC-207")
 
-    told = numbers_of(page(), "shown.fail")
+    numbers = numbers_of(page(), "shown.fail")
+    whole = since_start(page("/procedures/shown.fail"))
 
-    assert told[:2] == [str(calls + 2), str(errors + 2)]
-    assert re.fullmatch(r"[\d.]+ m?s", told[2])
-    assert re.fullmatch(r"[≤>] [\d.]+ m?s", told[3])
-    assert numbers_of(page(), "rules.add") == ["0", "0", "-", "-", "-"]
+    assert numbers[:2] == [str(calls + 2), str(errors + 2)]
+    assert all(re.fullmatch(r"[\d.]+ m?s", each) for each in numbers[2:])
+    assert (whole["Calls"], whole["Errors"]) == (str(calls + 2), str(errors + 2))
+    assert re.fullmatch(r"[≤>] [\d.]+ m?s", whole["Half within"])
+    assert numbers_of(page(), "rules.add") == ["0", "0", "-", "-"]
+
+
+@pytest.mark.parametrize(("query", "label"), [("", "15 min ago"), ("?minutes=60", "60 min ago")])
+def test_a_period_is_drawn_when_it_has_ended(shown, page, query, label):
+    """The charts have words, and the same numbers as a table; both windows are offered."""
+    for _ in range(3):
+        shown.call("shown.fail", "no")
+    shown.end_period()
+
+    text = page(f"/procedures/shown.fail{query}")
+
+    assert re.search(r'aria-label="Errors per second: [\d.]+/s at last, [\d.]+/s at most."', text)
+    assert re.search(r'aria-label="Duration, on a logarithmic axis: p50 [\d.]+ ms, p95', text)
+    assert re.search(r'<path class="line errors" d="M0 \d+L.*?"/>', text)
+    assert label in text
+    rows = re.findall(r'<th scope="row">\d+ min ago</th><td class="number">(\d+)</td>', text)
+    assert len(rows) == 15
+    assert int(rows[0]) >= 3
+    assert row_of(page(f"/procedures{query}"), "shown.fail").count("<path") == 2
+    assert "shown.fail" in page(f"/{query}")
+
+
+def test_a_window_that_is_not_offered_is_the_shorter_one(page):
+    """Whatever an address has as its window, the page has one of the two."""
+    for query in ("?minutes=7", "?minutes=1e9", "?minutes=%3Cscript%3E", "?minutes="):
+        assert "15 min ago" in page(f"/{query}")
 
 
 def test_the_page_says_which_sidecar_it_is_of(shown, page):
-    """Process and generation are told, and the other sidecars of the run folder are linked."""
+    """Process and generation are shown, and the other sidecars of the run folder are linked."""
     run = shown.home / "run"
     found = read_rendezvous(run)
     other = Announcement("a" * 32, 4711, "127.0.0.1", 1, 40_002, 3, {"secret.py": "a reason"})
 
-    assert f"generation <code>{found.sidecars[0].generation[:8]}</code>" in page()
-    assert f"process {found.sidecars[0].pid}" in page()
+    assert f"Generation <code>{found.sidecars[0].generation[:8]}</code>" in page("/")
+    assert f"process {found.sidecars[0].pid} (this one)" in page("/")
     membership = Membership(run, found.fingerprint, other)
-    assert '<a href="http://127.0.0.1:40002/">process 4711</a>' in page()
+    text = page("/")
+    assert '<a href="http://127.0.0.1:40002/">process 4711</a>' in text
+    assert "secret.py" not in text
     membership.leave()
-    assert "only one of its run folder" in page()
+    assert "process 4711" not in page("/")
 
 
-def test_the_page_is_small(shown):
-    """Page, style and script are at most 30 kB on the wire, here with more than what ships."""
-    parts = [shown.http.get(path) for path in ("/", "/console.css", "/console.js")]
+def test_the_overview_has_what_neo4j_keeps(shown, page):
+    """Neo4j's reports of its cache and their number are shown, by procedure."""
+    assert '<dd class="bad">none</dd>' in page("/")
+    cached = CachedCalls("shown.fail", 7, 2, 3, 1, 4_500)
+    reports = shown.sidecar._telemetry.plugin_reports
+    reports.update(shown, "a-jvm", FailuresRequest([], [cached]))
+
+    text = page("/")
+
+    reports.forget(shown)
+    assert "<dt>Neo4j connected</dt><dd>1</dd>" in text
+    table = text.partition('id="cache"')[2].partition("</table>")[0]
+    assert re.findall(r'class="number">(.*?)</td>', table) == ["7", "2", "3", "1", "4.5 kB"]
+
+
+def test_the_console_is_small(shown):
+    """All of it is at most 150 kB, and 30 kB on the wire, here with more than what ships."""
+    paths = ("/", "/procedures", "/procedures/github.getIssue", "/console.css", "/console.js")
+    parts = [shown.http.get(path) for path in paths]
 
     assert all(part.is_success for part in parts)
-    assert sum(part.num_bytes_downloaded for part in parts) <= 30_000
+    assert sum(len(part.content) for part in parts) <= 150_000
+    assert sum(part.num_bytes_downloaded for part in parts) <= 35_000
 
 
-@pytest.mark.parametrize(
-    ("part", "namespace"), [("sessions", "session."), ("repositories", "code.")]
-)
-def test_a_part_is_shown_only_where_its_procedures_are(shown, page, monkeypatch, part, namespace):
-    """Without its procedures in service there is no section, and nothing is asked of Neo4j."""
-    assert f'id="{part}"' in page()
+def test_a_panel_is_in_the_menu_while_it_is_served(shown, page, monkeypatch):
+    """Namespaces contribute pages; without its function in service a page is a 404."""
+    menu = page("/").partition('id="menu"')[2].partition("</ul>")[0]
+    assert re.findall(r'href="/panels/([\w-]+)"', menu) == [
+        "broken", "contradictions", "github", "repositories", "runs", "sessions", "shown",
+    ]  # fmt: skip
     inspector = shown.sidecar._inspector
-    registry = Registry(each for each in inspector.loaded.registry if namespace not in each.name)
 
-    monkeypatch.setattr(inspector, "loaded", replace(inspector.loaded, registry=registry))
+    monkeypatch.setattr(inspector, "loaded", replace(inspector.loaded, panels={}))
 
-    assert f'id="{part}"' not in page()
-    answer = shown.http.get(f"/v1/{part}", headers=shown.bearer)
+    assert "/panels/" not in page("/")
+    assert shown.http.get("/panels/shown").status_code == 404
+    answer = shown.http.get("/v1/panels/shown", headers=shown.bearer)
     assert (answer.status_code, answer.json()["code"]) == (404, "SC-203")
 
 
-@pytest.mark.parametrize(("part", "rows"), [("sessions", "requests"), ("repositories",) * 2])
-def test_a_part_without_a_neo4j_has_a_problem(shown, part, rows):
-    """The list says why it is empty, and is no failure of the page; to show one is an error."""
-    listed = shown.http.get(f"/v1/{part}", headers=shown.bearer)
-    one = shown.http.get(f"/v1/{part}/one?id=x", headers=shown.bearer)
+def test_a_panel_is_sent_as_blocks(shown):
+    """Each block has its kind; a time is marked as one, and a picture has its words."""
+    blocks = shown.http.get("/v1/panels/shown", headers=shown.bearer).json()["blocks"]
+    one = shown.http.get("/v1/panels/shown?id=x", headers=shown.bearer).json()["blocks"]
 
-    assert listed.json() == {rows: None, "problem": "No Neo4j is known to the sidecar"}
-    assert one.status_code == 503
+    assert [each["kind"] for each in blocks] == ["question"] * 3 + ["meter", "table"]
+    assert blocks[-1]["rows"][1] == ["t/1?", 5, {"at": "2026-01-02T03:04:05+00:00"}, None]
+    assert [each["kind"] for each in one] == ["text", "picture"]
+    assert one[1]["description"] == "a <b> picture"
 
 
-def test_nothing_foreign_is_on_the_page(shown, page):
-    """No part of the page comes from elsewhere, and none is written into the page itself."""
-    text = page()
+def test_a_question_is_answered(shown):
+    """The panel's function gets the answer; what it refuses, and what is not one, is an error."""
+    sent = {"id": "t/1?", "question": "first", "text": "yes"}
 
-    assert set(re.findall(r'(?:src|href)="([^"]*)"', text)) == {
-        "#procedures", "/console.css", "/console.js", "data:,",
-    }  # fmt: skip
+    def answer(panel="shown", **changes):
+        path = f"/v1/panels/{panel}/answer"
+        return shown.http.post(path, json={**sent, **changes}, headers=shown.bearer)
+
+    assert answer().json() == {"message": "Answered with yes."}
+    assert shown.state.answers == ["yes"]
+    refused = answer(text="no")
+    assert (refused.status_code, refused.json()["code"]) == (422, "shown.refused")
+    for body in (answer(text=5), answer(panel="github")):
+        assert (body.status_code, body.json()["code"]) == (400, "SC-653")
+
+
+def test_a_panel_without_a_neo4j_has_a_problem(shown):
+    """It says why it is empty, and the page is not an error: it asks again."""
+    for name in ("runs", "sessions", "contradictions", "repositories"):
+        answer = shown.http.get(f"/v1/panels/{name}", headers=shown.bearer)
+        assert answer.json() == {"blocks": None, "problem": "No Neo4j is known to the sidecar"}
+
+
+def test_a_panel_that_fails_tells_no_secret(shown):
+    """The text of a foreign exception stays in the sidecar."""
+    answer = shown.http.get("/v1/panels/broken", headers=shown.bearer)
+
+    assert (answer.status_code, answer.json()["code"]) == (500, "SC-202")
+    assert answer.json()["detail"] == "The panel `broken` failed with RuntimeError"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/procedures", "/procedures/attack.page", "/calls", "/panels/shown?id=x"]
+)
+def test_nothing_foreign_is_on_the_page(page, path):
+    """No part of a page comes from elsewhere, and none is written into the page itself."""
+    text = page(path)
+
+    others = {
+        each
+        for each in re.findall(r'(?:src|href)="([^"]*)"', text)
+        if not re.match(r"/(?:$|[#?]|procedures|calls|panels/)", each)
+    }
+    assert others <= {"#main", "/console.css", "/console.js", "data:,"}
     assert re.findall(r"<script\b[^>]*>", text) == ['<script src="/console.js" defer>']
     assert not re.search(r"<style|\son\w+=\"|\sstyle=", text)
+
+
+def test_style_and_script_load_nothing(shown):
+    """They name no other address."""
     for path in ("/console.css", "/console.js"):
         assert "//" not in re.sub(r"^\s*// .*$", "", shown.http.get(path).text, flags=re.MULTILINE)
 
 
 def test_what_an_import_raised_is_for_who_has_the_token(shown, page):
     """The page names a module that is left out; why it is, which may hold anything, it does not."""
-    text = page()
+    text = page("/")
     told = shown.http.get("/v1/modules", headers=shown.bearer).json()["modules"]
 
     assert f"<code>{escape(HOSTILE_MODULE)}</code> (left out)" in text

@@ -125,6 +125,27 @@ def test_what_is_left_of_the_limits(session):
     assert all(row["resetAt"].tzinfo is not None for row in rows)
 
 
+def test_the_console_has_the_budget_and_what_was_saved(session, blocks, github):
+    """The panel has the limits as meters, and counts rows from the cache apart from requests."""
+    session.run("CALL github.rateLimit() YIELD *").consume()
+    call = "CALL github.getRepository('Codertocat', 'Hello-World') YIELD stars RETURN stars"
+    session.run(call).consume()
+    before = blocks("github")
+    uses = next(github.uses)
+
+    # The option keeps Neo4j from giving the rows again by itself.
+    session.run(call.replace("'Hello-World'", "'Hello-World', {maxAge: 61.5}")).consume()
+
+    after = blocks("github")
+    assert next(github.uses) == uses + 1
+    meters = [(each["title"], each["limit"]) for each in after if each["kind"] == "meter"]
+    assert ("Requests left: core", 5000) in meters
+    saved = [
+        row[1] - old[1] for row, old in zip(after[-1]["rows"], before[-1]["rows"], strict=True)
+    ]
+    assert saved[:2] == [1, 0]
+
+
 @pytest.mark.parametrize("block", cypher_blocks("github"), ids=str)
 def test_the_queries_of_the_pages_are_accepted(session, block):
     """Every query that a page shows is one that Neo4j plans with this plugin."""

@@ -40,7 +40,7 @@ def test_a_wheel_brings_all_that_is_no_python(wheel, core_jar):
         "sidecypher/cli/project_template/gitignore.j2",
         "sidecypher/operations/console/static/console.css",
         "sidecypher/operations/console/static/console.js",
-        "sidecypher/operations/console/templates/console.html.j2",
+        "sidecypher/operations/console/templates/layout.html.j2",
         "sidecypher/runtime/lock/current.json",
         "sidecypher/runtime/lock/lts.json",
         "sidecypher_plugin/templates/namespace.java.j2",

@@ -27,7 +27,7 @@ from sidecypher import (
     procedure,
 )
 from sidecypher.errors import CallError, SignatureError
-from sidecypher.operations.console._view import namespaces
+from sidecypher.operations.console._view import detail
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher.transport.http.openapi import openapi
 
@@ -446,9 +446,7 @@ def test_fields_are_listed_with_their_path():
 
 def test_the_console_shows_fields():
     """The console has each field beside its procedure."""
-    [namespace] = namespaces([described(fresh)], {})
-
-    assert namespace.items[0].options[0] == (
+    assert detail(described(fresh)).options[0] == (
         "options.maxAge",
         "FLOAT, at least 0, default 60.0: seconds an answer may be old",
     )

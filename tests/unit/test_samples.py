@@ -2,7 +2,7 @@
 
 import pytest
 
-from sidecypher.operations.console._view import bound, duration
+from sidecypher.operations.console.formats import bound, duration
 from sidecypher.protocol.catalogue import ColumnEntry, DefaultEntry, FunctionEntry, ParameterEntry
 from sidecypher.protocol.catalogue import ProcedureEntry as Entry
 from sidecypher.sdk.samples import sample_call

@@ -19,6 +19,7 @@ from sidecypher.loading._sources import OWN_PACKAGE, Source, find_sources, modul
 from sidecypher.sdk.backgrounds import Background
 from sidecypher.sdk.batch.variants import with_batches
 from sidecypher.sdk.declarations import collect_declarations, declared_in
+from sidecypher.sdk.panels import Panel
 from sidecypher.sdk.registry import IN_WORKERS, Procedure, Registry, procedures_in
 from sidecypher.sdk.signature.reader import place_of
 from sidecypher.sdk.steps import Step
@@ -38,10 +39,11 @@ _NOT_KEPT: Final = (
     "or in another function, and give it one such decorator"
 )
 
-Found = Procedure | Webhook | Step | Background
-"""Member of a module: a procedure or function, or a webhook, a step or a background function."""
+Found = Procedure | Webhook | Step | Background | Panel
+"""Member of a module: a procedure or function, a webhook, a step, a background function or a panel.
+"""
 
-_Found = TypeVar("_Found", Webhook, Step, Background)
+_Found = TypeVar("_Found", Webhook, Step, Background, Panel)
 
 Key = tuple[str, str]
 """Kind and name of a member."""
@@ -126,6 +128,7 @@ class Loaded:
         webhooks: Every webhook in service, by path.
         steps: The functions of steps in service, by name.
         backgrounds: Every `@background` function in service, by name, without those of webhooks.
+        panels: The pages of the console in service, by name.
     """
 
     registry: Registry
@@ -133,6 +136,7 @@ class Loaded:
     webhooks: Mapping[str, Webhook] = field(default_factory=dict)
     steps: Mapping[str, Step] = field(default_factory=dict)
     backgrounds: Mapping[str, Background] = field(default_factory=dict)
+    panels: Mapping[str, Panel] = field(default_factory=dict)
 
     @property
     def units(self) -> tuple[Unit, ...]:
@@ -236,6 +240,7 @@ class _Loader:
             _by_name(claimed, Webhook),
             _by_name(claimed, Step),
             _by_name(claimed, Background),
+            _by_name(claimed, Panel),
         )
 
     def _lost(self, unit: Unit) -> list[LoadProblem]:
@@ -335,7 +340,7 @@ def _imported(import_module: Callable[[], ModuleType]) -> tuple[list[Found], lis
         module = import_module()
     modules = [module, *modules_of(module.__name__)[1:]]
     found: list[Found] = [*procedures_in(modules)]
-    for kind in (Webhook, Step, Background):
+    for kind in (Webhook, Step, Background, Panel):
         found += declared_in(modules, kind)
     return found, decorated
 

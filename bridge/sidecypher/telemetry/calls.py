@@ -22,6 +22,7 @@ from sidecypher.host.terminal import visible
 from sidecypher.protocol.envelope import CallHead
 from sidecypher.telemetry import tracing
 from sidecypher.telemetry.failed_calls import FailedCall, FailedCalls
+from sidecypher.telemetry.history import History
 from sidecypher.telemetry.metrics import CallMetrics, PluginReports, Series
 
 LogFormat = Literal["json", "console"]
@@ -232,6 +233,7 @@ class Telemetry:
         self.metrics: Final = CollectorRegistry()
         self._tracer = tracer
         self.calls: Final = CallMetrics()
+        self.history: Final = History(self.calls)
         self.metrics.register(self.calls)
         self.failed_calls: Final = FailedCalls()
         self.plugin_reports: Final = PluginReports()

@@ -26,6 +26,10 @@ _SUCCESSFUL: Final = ("ok", "closed")
 """Outcomes that are not errors."""
 
 
+Counts = tuple[int, ...]
+"""Calls, errors, and each bucket of the histogram of durations, since the sidecar has started."""
+
+
 class Seconds:
     """A histogram of seconds; its owner holds the lock."""
 
@@ -93,6 +97,11 @@ class Series:
         """Count a call that is over or was never started; the caller holds the lock."""
         self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
 
+    def ended(self) -> tuple[int, int]:
+        """Return the calls that are over and those in error; the caller holds the lock."""
+        calls = sum(self.outcomes.values())
+        return calls, calls - sum(self.outcomes.get(each, 0) for each in _SUCCESSFUL)
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -116,8 +125,7 @@ class Summary:
     def of(cls, series: Series) -> Self:
         """Summarize a series."""
         with series.lock:
-            calls = sum(series.outcomes.values())
-            errors = calls - sum(series.outcomes.get(each, 0) for each in _SUCCESSFUL)
+            calls, errors = series.ended()
             taken = series.taken
             median, p95 = taken.quantile_bound(0.5), taken.quantile_bound(0.95)
             return cls(calls, errors, taken.mean(), median, p95)
@@ -146,6 +154,16 @@ class CallMetrics(Collector):
         with self._lock:
             found = list(self._series.items())
         return {name: Summary.of(series) for name, series in found}
+
+    def counts(self) -> dict[str, Counts]:
+        """Return the counts of all that was ever called, by name."""
+        with self._lock:
+            found = list(self._series.items())
+        counted = {}
+        for name, series in found:
+            with series.lock:
+                counted[name] = (*series.ended(), *series.taken.counts)
+        return counted
 
     def collect(self) -> Iterator[Metric]:
         """Yield all metrics as they are now."""

@@ -7,6 +7,7 @@ from sidecypher import BoltClient, Context, procedure
 from sidecypher_procedures import fusion
 from sidecypher_procedures.code import community_store, indexing, queries, rows
 from sidecypher_procedures.code import impact as impacts
+from sidecypher_procedures.code.console import show_repositories  # noqa: F401 - offered here
 from sidecypher_procedures.code.drawing import draw_map
 from sidecypher_procedures.code.errors import EmbeddingFailed
 from sidecypher_procedures.code.mentions import mentions

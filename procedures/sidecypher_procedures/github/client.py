@@ -87,6 +87,8 @@ class GithubClient:
         self._looks: SingleFlight[dict[str, SharedFound]] = SingleFlight()
         self._kept_for = self._credential_key
         self._query_gate = asyncio.Semaphore(_QUERIES_AT_A_TIME)
+        self.cached = 0
+        """Number of targets that were answered without a request to GitHub."""
 
     @property
     def _credential_key(self) -> str:
@@ -97,6 +99,25 @@ class GithubClient:
     def has_token(self) -> bool:
         """Whether there is a token, which GitHub's GraphQL API requires."""
         return self._connection.has_token
+
+    @property
+    def credential_source(self) -> str | None:
+        """Name of the setting of the credential, None without one."""
+        return self._settings.source
+
+    @property
+    def sent(self) -> int:
+        """Number of requests to GitHub."""
+        return self._connection.sent
+
+    @property
+    def unchanged(self) -> int:
+        """Number of answers 304, which do not count towards the rate limit."""
+        return self._connection.unchanged
+
+    def known_budgets(self) -> list[RateLimit]:
+        """Return the rate limits as the latest answers had them, without a request."""
+        return self._connection.budgets.known()
 
     @property
     def generation(self) -> int:
@@ -166,6 +187,7 @@ class GithubClient:
             looked_at = await self._look(self._shared, to_fetch)
             found |= self._fresh(to_fetch, max_age)
             to_fetch = [target for target in to_fetch if found[target] is None]
+        self.cached += len(found) - len(to_fetch)
         fetched = await self._fetch_many(to_fetch, wait, api, looked_at) if to_fetch else {}
         return [found[target] or fetched[target] for target in wanted]
 

@@ -204,6 +204,10 @@ class Connection:
             _MAX_MOVES, _MOVE_SECONDS, timer=clock.monotonic
         )
         self._pool = _ClientPool(settings, clock)
+        self.sent = 0
+        """Number of requests, those for tokens of an App included."""
+        self.unchanged = 0
+        """Number of answers 304."""
 
     @property
     def credential_key(self) -> str:
@@ -453,6 +457,7 @@ class Connection:
 
     async def _exchange(self, request: _Request, proof: Mapping[str, str]) -> Reply:
         what, headers = request.what, {**request.headers, **proof}
+        self.sent += 1
         try:
             async with (
                 asyncio.timeout(self._seconds),
@@ -461,6 +466,7 @@ class Connection:
                     request.method, request.url, headers=headers, content=request.content
                 ) as response,
             ):
+                self.unchanged += response.status_code == httpx.codes.NOT_MODIFIED
                 return Reply(response.status_code, response.headers, await _read(response, what))
         except (httpx.TimeoutException, TimeoutError) as error:
             raise errors.TimedOut(f"GitHub did not answer in time for {what}") from error

@@ -16,6 +16,7 @@ from sidecypher import (
 )
 from sidecypher_procedures.github import rows
 from sidecypher_procedures.github.client import GithubClient, Snapshot
+from sidecypher_procedures.github.console import show_github  # noqa: F401 - offered here
 from sidecypher_procedures.github.errors import GithubError, InvalidOption
 from sidecypher_procedures.github.lists import COMMENTS, ISSUES, PULL_REQUESTS, list_rows
 from sidecypher_procedures.github.merges import (

@@ -309,6 +309,11 @@ class Budgets:
             budget.resource: (budget, now) for budget in budgets if budget.resource in RESOURCES
         }
 
+    def known(self) -> list[RateLimit]:
+        """Return the rate limits of the current period that answers had, in whatever order."""
+        now = self._clock.now()
+        return [budget for budget, _ in self._latest.values() if budget.reset_at > now]
+
     def fresh(self) -> list[RateLimit] | None:
         """Return all of `RESOURCES`; None if one is unknown, a minute old or of a past period."""
         told = [self._latest[name] for name in RESOURCES if name in self._latest]

@@ -9,6 +9,7 @@ from typing import TypeVar
 from sidecypher import Context, Node, procedure
 from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.rules import adoption, changes, forgetting, recall, rows, store
+from sidecypher_procedures.rules.console import show_contradictions  # noqa: F401 - offered here
 from sidecypher_procedures.rules.context import graph_context
 from sidecypher_procedures.rules.errors import InvalidArgument
 from sidecypher_procedures.rules.extraction import Findings

@@ -18,6 +18,7 @@ from sidecypher_procedures.runs import (
     rows,
     store,
 )
+from sidecypher_procedures.runs.console import show_runs  # noqa: F401 - offered here
 from sidecypher_procedures.runs.conversation import calls_of, conversation_of, mark_call
 from sidecypher_procedures.runs.errors import InvalidArgument
 from sidecypher_procedures.runs.options import (

@@ -20,6 +20,7 @@ from sidecypher_procedures.session.options import (
     WorkflowSpec,
 )
 from sidecypher_procedures.session.people.charts import CHART, read_chart
+from sidecypher_procedures.session.people.console import show_sessions  # noqa: F401 - offered here
 from sidecypher_procedures.session.people.drawing import draw_svg
 from sidecypher_procedures.session.rounds import Limits
 from sidecypher_procedures.session.service import EVERYWHERE, IN_CALL, INSIDE, Service, work

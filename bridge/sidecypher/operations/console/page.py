@@ -1,17 +1,18 @@
-"""The console: a web page at `/` for operators of a sidecar.
+"""The console: web pages for operators of a sidecar, at `/` of its HTTP port.
 
-The page is complete without scripts. Its one script fetches it again every few seconds and updates
-the numbers. With the token it also lists calls, see `sidecypher.operations.api`, and cancels them,
-answers requests of sessions, and shows repositories of code: see `sidecypher.operations.sessions`
-and `sidecypher.operations.repositories`.
+The pages are complete without scripts, but for those that need the token. Their script fetches
+the page again every two seconds and updates it. With the token it also shows calls, see
+`sidecypher.operations.api`, and the panels of namespaces, see `sidecypher.operations.panels`.
 """
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
+from http import HTTPStatus
 from importlib.metadata import version
 from importlib.resources import files
-from typing import Final
+from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.middleware import Middleware
@@ -21,11 +22,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sidecypher.host.rendezvous import Announcement
-from sidecypher.operations.console._view import namespaces
+from sidecypher.operations.console import _view as view
+from sidecypher.operations.console.charts import POINTS, window
 from sidecypher.operations.control import Inspector
-from sidecypher.operations.repositories import RepositoryApi
-from sidecypher.operations.sessions import SessionApi
-from sidecypher.operations.statements import is_served
 from sidecypher.telemetry.calls import Telemetry
 from sidecypher.transport.http.health import Check
 
@@ -46,9 +45,12 @@ _HEADERS: Final = {
 
 _PARTS: Final = {"console.css": "text/css", "console.js": "text/javascript"}
 
+_MINUTES: Final = (15, 60)
+"""The windows of the charts."""
+
 
 class Console:
-    """The page, with its style and its script.
+    """The pages, with their style and their script.
 
     Args:
         checks: The conditions for serving calls, by name; they must not block.
@@ -65,52 +67,122 @@ class Console:
         self._telemetry = telemetry
         self._checks = checks
         self._sidecars = sidecars
-        self._page = Environment(
+        self._templates = Environment(
             loader=PackageLoader("sidecypher.operations.console"),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
-        ).get_template("console.html.j2")
+        )
 
     def routes(self) -> list[Route]:
         """Return the routes."""
-        # Each of hundreds of options has a line that is much like the others.
+        # Each of hundreds of procedures has a line that is much like the others.
         compressed = [Middleware(GZipMiddleware, compresslevel=6)]
-        parts = [
-            Route(
-                f"/{name}",
-                partial(_part, _read(name), kind),
-                methods=["GET"],
-                middleware=compressed,
-            )
-            for name, kind in _PARTS.items()
+        route = partial(Route, methods=["GET"], middleware=compressed)
+        return [
+            route("/", self._overview),
+            route("/procedures", self._procedures),
+            route("/procedures/{name}", self._procedure),
+            route("/calls", self._calls),
+            route("/calls/{call_id}", self._calls),
+            route("/panels/{name}", self._panel),
+            *(
+                route(f"/{name}", partial(_part, _read(name), kind))
+                for name, kind in _PARTS.items()
+            ),
         ]
-        return [Route("/", self._show, methods=["GET"], middleware=compressed), *parts]
 
-    async def _show(self, _request: Request) -> Response:
-        return Response(self._render(), headers=_HEADERS, media_type="text/html")
-
-    def _render(self) -> str:
-        inspector, dispatcher = self._inspector, self._inspector.dispatcher
-        registry = inspector.loaded.registry
+    async def _overview(self, request: Request) -> Response:
+        inspector = self._inspector
+        minutes, seconds, histories = self._histories(request)
         units = inspector.loaded.units
+        reports = inspector.dispatcher.cached_calls()
+        return self._page(
+            request,
+            "overview",
+            title="Overview",
+            load=view.Load.of(histories.values(), POINTS, seconds),
+            busiest=view.busiest(inspector.loaded.registry, histories),
+            sidecars=self._sidecars(),
+            wrong_modules=[unit for unit in units if unit.failure or unit.warnings],
+            jvms=len(reports),
+            cached=view.cache_rows(reports),
+            cluster=inspector.dispatcher.cluster_state(),
+            minutes=minutes,
+        )
+
+    async def _procedures(self, request: Request) -> Response:
+        minutes, _, histories = self._histories(request)
+        return self._page(
+            request,
+            "procedures",
+            title="Procedures and functions",
+            namespaces=view.namespaces(self._inspector.loaded.registry, histories),
+            minutes=minutes,
+        )
+
+    async def _procedure(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        found = [each for each in self._inspector.loaded.registry if each.name == name]
+        if not found:
+            return self._missing(request, "The sidecar serves no procedure of this name.")
+        minutes, seconds, histories = self._histories(request)
+        summary = self._telemetry.calls.summaries().get(name, view.NO_CALLS)
+        return self._page(
+            request,
+            "procedure",
+            title=name,
+            details=[view.detail(each) for each in found],
+            load=view.Load.of([histories[name]] if name in histories else [], POINTS, seconds),
+            since_start=view.since_start(summary),
+            minutes=minutes,
+        )
+
+    async def _calls(self, request: Request) -> Response:
+        return self._page(request, "calls", title="Calls", call=request.path_params.get("call_id"))
+
+    async def _panel(self, request: Request) -> Response:
+        panel = self._inspector.loaded.panels.get(request.path_params["name"])
+        if panel is None:
+            return self._missing(request, "The console has no page of this name.")
+        found = request.query_params.get("id")
+        title = panel.title if found is None else f"{panel.thing} {found}".strip()
+        return self._page(request, "panel", title=title, panel=panel, id=found)
+
+    def _missing(self, request: Request, text: str) -> Response:
+        return self._page(
+            request, "missing", HTTPStatus.NOT_FOUND, title="There is no such page", text=text
+        )
+
+    def _histories(self, request: Request) -> tuple[int, int, dict[str, list[Any]]]:
+        """Return minutes of the window, seconds of a point, and the points of each name."""
+        asked = request.query_params.get("minutes")
+        minutes = next((each for each in _MINUTES if str(each) == asked), _MINUTES[0])
+        merge, seconds = window(minutes)
+        return minutes, seconds, self._telemetry.history.periods(POINTS, merge)
+
+    def _page(
+        self, request: Request, name: str, status: int = HTTPStatus.OK, **content: Any
+    ) -> Response:
+        inspector, dispatcher = self._inspector, self._inspector.dispatcher
         checks = {name: check() for name, check in self._checks.items()}
-        return self._page.render(
+        text = self._templates.get_template(f"{name}.html.j2").render(
+            path=request.url.path,
             version=version("sidecypher"),
             pid=os.getpid(),
             generation=dispatcher.generation,
-            catalogue=registry.catalogue.hash,
+            catalogue=inspector.loaded.registry.catalogue.hash,
             started_at=inspector.started_at,
-            others=[each for each in self._sidecars() if each.generation != dispatcher.generation],
+            now=datetime.now(UTC),
             open_calls=dispatcher.open_calls,
             checks=checks,
             failed=any(wrong is not None for wrong in checks.values()),
-            has_sessions=is_served(inspector, SessionApi.NEEDS),
-            has_repositories=is_served(inspector, RepositoryApi.NEEDS),
-            wrong_modules=[unit for unit in units if unit.failure or unit.warnings],
-            namespaces=namespaces(registry, self._telemetry.calls.summaries()),
+            panels=sorted(inspector.loaded.panels.values(), key=lambda each: each.title),
+            all_minutes=_MINUTES,
+            **content,
         )
+        return Response(text, status, _HEADERS, "text/html")
 
 
 def _read(name: str) -> str:

@@ -37,8 +37,8 @@ from sidecypher.transport.http.tokens import TokenCheck
 CALLS: Final = "/v1/calls/"
 """Path below which calls are cancelled; the sidecar's own page may post to it."""
 
-SESSIONS: Final = "/v1/sessions/"
-"""Path below which requests of sessions are answered; the sidecar's own page may post to it."""
+PANELS: Final = "/v1/panels/"
+"""Path below which questions are answered; the sidecar's own page may post to it."""
 
 MOST_CONNECTIONS: Final = 256
 """Most open HTTP connections; above that, the one that was silent for longest is closed."""
@@ -216,8 +216,8 @@ class _Guard:
 
     Browsers add `Origin` to what a page's scripts send. A page whose own name resolves to the
     address of the sidecar (DNS rebinding) has that name in `Host`, and never has the token. One
-    page may send requests: the sidecar's console, and only to cancel calls and to answer requests
-    of sessions.
+    page may send requests: the sidecar's console, and only to cancel calls and to answer questions
+    of panels.
 
     Args:
         authorize: Check of the token, if other machines reach the server. Health needs no token,
@@ -321,7 +321,7 @@ def _refusal_reason(
     if not is_named and not is_free:
         return "names a host that is not this machine"
     origins = [value for name, value in headers if name == b"origin"]
-    is_page_path = path.startswith((CALLS, SESSIONS))
+    is_page_path = path.startswith((CALLS, PANELS))
     if origins and not (is_page_path and len(hosts) == 1 and origins == [b"http://" + hosts[0]]):
         return "comes from a web page"
     return None

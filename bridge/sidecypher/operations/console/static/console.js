@@ -1,9 +1,9 @@
 "use strict";
 
-// The page is whole without this script, which keeps it up to date, filters, copies, and, once it
-// has the token, shows and cancels calls, answers requests of sessions, and shows repositories of
-// code. The token is kept in memory alone. Each time before it is sent the page is asked for anew,
-// and if that fails or is of another sidecar, it is forgotten.
+// The pages are whole without this script, but for what needs the token. It keeps them up to date,
+// follows links without losing the token, filters, copies, and shows what the token opens. The
+// token is kept in memory alone. Each time before it is sent the page is requested again, and if
+// that fails or is of another sidecar, the token is forgotten.
 
 const REFRESH_MILLISECONDS = 2000;
 const ANSWER_MILLISECONDS = 10_000;
@@ -12,11 +12,16 @@ const NEO4J_MILLISECONDS = 60_000;
 
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
+const main = byId("main");
 let token = null;
+// What the token opens, as it was last shown, with the time.
+let shown = { key: "", at: 0, time: "" };
+// Counts pages, so that an answer for one that was left is not shown on the next.
+let visits = 0;
 
 // What has not changed is not announced again.
 function setText(element, text) {
-  if (element !== undefined && element.textContent !== text) element.textContent = text;
+  if (element && element.textContent !== text) element.textContent = text;
 }
 
 // What came of the last click stays until the next one; how the sidecar is changes by itself.
@@ -30,118 +35,306 @@ function request(path, options = {}, milliseconds = ANSWER_MILLISECONDS) {
   return fetch(path, { ...options, signal: patience.signal }).finally(() => clearTimeout(timer));
 }
 
+const ask = (path, options = {}, milliseconds = NEO4J_MILLISECONDS) =>
+  request(path, { ...options, headers: { Authorization: `Bearer ${token}` } }, milliseconds);
+
+// Making and changing elements
+
+function make(tag, properties = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value !== null && value !== undefined && value !== false) {
+      made.setAttribute(name, value === true ? "" : value);
+    }
+  }
+  made.append(...children);
+  return made;
+}
+
+const isAlike = (one, other) =>
+  one.nodeType === other.nodeType && one.nodeName === other.nodeName && (one.id ?? "") === (other.id ?? "");
+
+// Elements that stay keep the focus, what is typed in them, and whether they are open.
+function morph(old, fresh) {
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  const kept = new Set(["open", "aria-invalid", ...(old.matches("tr, .group, .live, .still, .secret") ? ["hidden"] : [])]);
+  for (const { name } of [...old.attributes]) {
+    if (!fresh.hasAttribute(name) && !kept.has(name)) old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value && !kept.has(name)) old.setAttribute(name, value);
+  }
+  if (!old.hasAttribute("data-own")) morphChildren(old, fresh);
+}
+
+function morphChildren(old, fresh) {
+  const wanted = new Set([...fresh.children].map(({ id }) => id).filter(Boolean));
+  for (const child of [...old.children]) if (child.id && !wanted.has(child.id)) child.remove();
+  const keyed = new Map([...old.children].filter(({ id }) => id).map((child) => [child.id, child]));
+  let place = old.firstChild;
+  for (const child of [...fresh.childNodes]) {
+    const match = child.id ? keyed.get(child.id) : place;
+    if (!match || !isAlike(match, child)) {
+      old.insertBefore(child, place);
+    } else {
+      if (match !== place) old.insertBefore(match, place);
+      morph(match, child);
+      place = match.nextSibling;
+    }
+  }
+  while (place !== null) {
+    const next = place.nextSibling;
+    place.remove();
+    place = next;
+  }
+}
+
 // Keeping the page up to date
 
-// Tells what is to be said of it.
+async function fetchPage(path) {
+  const answer = await request(path);
+  if (!answer.ok && answer.status !== 404) throw new Error(`status ${answer.status}`);
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+}
+
+const here = () => location.pathname + location.search;
+
+// Returns whether the same sidecar has answered.
 async function refresh() {
-  const answer = await request("/");
-  if (!answer.ok) throw new Error(`status ${answer.status}`);
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const { generation, catalogue } = fresh.documentElement.dataset;
-  if (generation !== root.dataset.generation) {
+  const visit = visits;
+  const fresh = await fetchPage(here());
+  if (fresh.documentElement.dataset.generation !== root.dataset.generation) {
     forget();
-    return "Another sidecar answers here now. Load the page again.";
+    location.reload();
+    return false;
   }
-  for (const part of fresh.querySelectorAll("[data-live]")) {
-    const old = byId(part.id);
-    if (old.innerHTML !== part.innerHTML) old.replaceChildren(...part.childNodes);
+  if (visit === visits) show(fresh);
+  return true;
+}
+
+function show(fresh) {
+  document.title = fresh.title;
+  root.dataset.catalogue = fresh.documentElement.dataset.catalogue;
+  for (const id of ["menu", "who", "health", "updated", "main"]) {
+    morph(byId(id), fresh.getElementById(id));
   }
-  for (const row of fresh.querySelectorAll(".namespace tr[id]")) {
-    const cells = byId(row.id)?.querySelectorAll(".number") ?? [];
-    row.querySelectorAll(".number").forEach((cell, index) => setText(cells[index], cell.textContent));
-  }
-  if (catalogue === root.dataset.catalogue) return "";
-  return "Procedures have changed. Load the page again to see them.";
+  revive();
+}
+
+// Shows what works with this script alone, and hides what is for pages without it.
+function revive() {
+  for (const part of document.querySelectorAll(".live")) part.hidden = false;
+  for (const part of document.querySelectorAll(".still")) part.hidden = true;
+  byId("forget").hidden = token === null;
+  showLock();
+  filter();
 }
 
 // The token goes only to who has just answered as the same sidecar.
 async function refreshAnd(act) {
   try {
-    const news = await refresh();
+    if (!(await refresh())) return;
     const problem = token === null ? "" : await act();
-    if (token !== null && byId("sessions") !== null) await showRequests();
-    if (token !== null && byId("repositories")?.hidden) await listRepositories();
-    tellState(problem || news);
+    tellState(problem);
   } catch {
+    const hadToken = token !== null;
     forget();
-    tellState("The sidecar does not answer.");
+    const again = hadToken ? " Enter the token again when it is back." : "";
+    tellState(
+      `The sidecar does not answer. What you see is from ${byId("updated").textContent} UTC.${again}`,
+    );
+    root.classList.add("away");
+    return;
   }
+  root.classList.remove("away");
 }
 
 async function keepUpToDate() {
-  if (byId("refresh").checked && !document.hidden) await refreshAnd(showCalls);
+  if (byId("refresh").checked && !document.hidden) await refreshAnd(() => showSecrets(false));
   setTimeout(keepUpToDate, REFRESH_MILLISECONDS);
 }
 
-// Calls
+// Following links
 
-const ask = (path, options = {}, milliseconds = ANSWER_MILLISECONDS) =>
-  request(path, { ...options, headers: { Authorization: `Bearer ${token}` } }, milliseconds);
+async function visitPage(path, { y = null, push = true } = {}) {
+  const visit = (visits += 1);
+  if (push) {
+    history.replaceState({ y: scrollY }, "");
+    history.pushState({}, "", path);
+  }
+  tell("");
+  try {
+    const fresh = await fetchPage(here());
+    if (visit !== visits) return;
+    if (fresh.documentElement.dataset.generation !== root.dataset.generation) {
+      location.reload();
+      return;
+    }
+    // Nothing of the page before stays: its fields, filters and secrets are not those of this one.
+    main.replaceChildren();
+    shown = { key: "", at: 0, time: "" };
+    show(fresh);
+    readFilter();
+  } catch {
+    location.assign(path);
+    return;
+  }
+  const target = location.hash ? byId(decodeURIComponent(location.hash.slice(1))) : null;
+  if (target) target.scrollIntoView();
+  else scrollTo(0, y ?? 0);
+  byId("title").focus({ preventScroll: true });
+  if (token !== null) await refreshAnd(() => showSecrets(true));
+}
 
-const askSessions = (path, options = {}) =>
-  ask(`/v1/sessions${path}`, options, NEO4J_MILLISECONDS);
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[href]");
+  const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+  if (!link || !isPlain || link.origin !== location.origin) return;
+  if (link.getAttribute("href").startsWith("#")) return;
+  event.preventDefault();
+  visitPage(link.pathname + link.search + link.hash);
+});
 
-const askRepositories = (path) => ask(`/v1/repositories${path}`, {}, NEO4J_MILLISECONDS);
+addEventListener("popstate", (event) => {
+  if (event.state !== null) visitPage(here(), { y: event.state.y, push: false });
+});
+
+// The token, and what it opens
+
+const place = () => main.querySelector("[data-token]");
 
 function forget(problem = "") {
   token = null;
-  byId("calls").hidden = true;
-  for (const name of ["running", "failed"]) byId(name).tBodies[0].replaceChildren();
-  byId("problems").replaceChildren();
-  forgetSessions();
-  forgetRepositories();
-  byId("token-form").hidden = false;
-  byId("token-problem").textContent = problem;
-  byId("token").toggleAttribute("aria-invalid", problem !== "");
+  shown = { key: "", at: 0, time: "" };
+  place()?.replaceChildren();
+  byId("forget").hidden = true;
+  showLock(problem);
 }
 
-// Tells what is wrong, if anything is.
-async function showCalls() {
-  const answers = await Promise.all([ask("/v1/calls"), ask("/v1/modules")]);
+function showLock(problem = "") {
+  const holder = place();
+  for (const part of main.querySelectorAll(".secret")) part.hidden = token === null;
+  if (holder === null || token !== null || byId("token") !== null) {
+    if (problem) setText(byId("token-problem"), problem);
+    return;
+  }
+  holder.replaceChildren(
+    make(
+      "form",
+      { id: "token-form", class: "lock" },
+      make("label", { for: "token" }, "Token for HTTP"),
+      make("p", { id: "token-help", class: "marks" }, "The content of ", make("code", {}, "run/http-token"), " in the data directory. This page keeps it in memory until you reload or close it."),
+      make("input", { id: "token", type: "password", autocomplete: "off", spellcheck: "false", required: true, "aria-describedby": "token-help token-problem" }),
+      " ",
+      make("button", {}, "Show"),
+      make("p", { id: "token-problem", role: "alert", class: "bad" }, problem),
+    ),
+  );
+}
+
+async function unlock() {
+  token = byId("token").value.trim();
+  byId("token").value = "";
+  await refreshAnd(() => showSecrets(true));
+}
+
+// Returns what is wrong, if anything is.
+async function showSecrets(isNow) {
+  const holder = place();
+  if (holder === null) return "";
+  const { source, panel, id, seconds } = holder.dataset;
+  const key = here();
+  const pause = source === "panel" ? 1000 * Number(seconds) : 0;
+  // Half a round is left, since rounds are not exact.
+  if (!isNow && shown.key === key && Date.now() - shown.at < pause - REFRESH_MILLISECONDS / 2) {
+    return "";
+  }
+  const visit = visits;
+  const query = id === undefined ? "" : `?id=${encodeURIComponent(id)}`;
+  const paths = source === "panel" ? [`/v1/panels/${panel}${query}`] : ["/v1/calls", "/v1/modules"];
+  const answers = await Promise.all(paths.map((path) => ask(path)));
   if (answers.some(({ status }) => status === 401)) {
     forget("This is not the token of this sidecar.");
+    byId("token").setAttribute("aria-invalid", "true");
     byId("token").focus();
     return "";
   }
-  const refused = answers.find(({ ok }) => !ok);
-  if (refused !== undefined) return `The sidecar cannot tell its calls: status ${refused.status}.`;
-  const [{ running, failed }, { modules }] = await Promise.all(answers.map((each) => each.json()));
-  // Told to forget the token meanwhile.
-  if (token === null) return "";
-  showProblems(modules.filter(({ problems }) => problems.length > 0));
-  byId("token-form").hidden = true;
-  byId("calls").hidden = false;
-  fill("running", running, (each) => [
-    each.name,
-    each.callId,
+  const contents = await Promise.all(answers.map((each) => each.json()));
+  // Told to forget the token, or left the page, meanwhile.
+  if (token === null || visit !== visits) return "";
+  byId("forget").hidden = false;
+  const problem = contents.map((each) => each.problem ?? each.detail ?? "").find(Boolean);
+  if (problem) {
+    if (shown.key !== key) holder.replaceChildren(make("p", { class: "bad" }, problem));
+    shown = { ...shown, key, at: Date.now() };
+    return shown.time ? `${problem}. What you see is from ${shown.time} UTC.` : "";
+  }
+  const fresh = make("div", {}, ...drawn(source, holder.dataset, contents));
+  morphChildren(holder, fresh);
+  shown = { key, at: Date.now(), time: byId("updated").textContent };
+  filter();
+  return "";
+}
+
+function drawn(source, { name, call }, [content, modules]) {
+  if (source === "panel") return content.blocks.flatMap(blockOf);
+  const { running, failed } = content;
+  if (source === "failures") {
+    return [failures(failed.filter((each) => each.name === name), "No call of it is among the latest failures.")];
+  }
+  if (call !== undefined) {
+    return callOf([...running, ...failed].find(({ callId }) => callId === call));
+  }
+  const problems = modules.modules.flatMap((each) => each.problems.map((text) => `${each.module}: ${text}`));
+  return [
+    make("h2", {}, "Running calls"),
+    runningCalls(running),
+    make("h2", {}, "Calls that failed last"),
+    failures(failed, "No call has failed."),
+    make("h2", {}, "Modules with something wrong"),
+    problems.length > 0
+      ? make("ul", { id: "problems" }, ...problems.map((text) => make("li", {}, text)))
+      : make("p", {}, "There is none."),
+  ];
+}
+
+const time = (text) => make("time", { datetime: text }, text.slice(0, 19).replace("T", " "));
+
+function callLink({ callId }) {
+  return make("a", { href: `/calls/${encodeURIComponent(callId)}` }, make("code", {}, callId));
+}
+
+const procedureLink = ({ name }) =>
+  make("a", { href: `/procedures/${encodeURIComponent(name)}` }, make("code", {}, name));
+
+function runningCalls(calls) {
+  if (calls.length === 0) return make("p", {}, "No call is open.");
+  const heads = ["Procedure", "Call", "User", "Database", "#Seconds", "#Rows", "Progress", "State", "End it"];
+  const rows = calls.map((each) => [
+    `run-${each.callId}`,
+    procedureLink(each),
+    callLink(each),
     each.user,
     each.database,
     each.seconds.toFixed(1),
     String(each.rows),
     progress(each),
     each.state,
+    cancelButton(each),
   ]);
-  fill("failed", failed, (each) => [
-    each.at,
-    each.name,
-    each.code,
-    each.callId,
-    each.user,
-    each.seconds.toFixed(3),
-  ]);
-  return "";
+  return tableOf("running", "Running calls", heads, rows);
 }
 
-function showProblems(modules) {
-  const items = modules.flatMap(({ module, problems }) =>
-    problems.map((problem) => {
-      const item = document.createElement("li");
-      item.textContent = `${module}: ${problem}`;
-      return item;
-    }),
+function cancelButton({ callId, name, state }) {
+  if (state !== "running" && state !== "waiting") return "";
+  return make(
+    "button",
+    { type: "button", "data-cancel": callId, "data-name": name, "aria-label": `Cancel ${name}, call ${callId}` },
+    "Cancel",
   );
-  byId("problems").replaceChildren(...items);
-  byId("no-problems").hidden = items.length > 0;
 }
 
 function progress({ done, total }) {
@@ -149,221 +342,192 @@ function progress({ done, total }) {
   return total === null ? String(done) : `${done} of ${total}`;
 }
 
-// Rows stay the same elements as long as their calls do, so that a button keeps the focus.
-function fill(name, calls, textsOf) {
-  const body = byId(name).tBodies[0];
-  const before = new Map([...body.rows].map((row) => [row.dataset.call, row]));
-  const rows = calls.map((call) => {
-    const row = before.get(call.callId) ?? newRow(call.callId, textsOf(call).length);
-    textsOf(call).forEach((text, index) => setText(row.cells[index], text));
-    if (name === "running") offerCancel(row, call);
-    return row;
-  });
-  for (const row of before.values()) if (!rows.includes(row)) row.remove();
-  rows.forEach((row, index) => {
-    if (body.rows[index] !== row) body.insertBefore(row, body.rows[index] ?? null);
-  });
-  byId(`none-${name}`).hidden = calls.length > 0;
+function failures(calls, empty) {
+  if (calls.length === 0) return make("p", {}, empty);
+  const heads = ["Time", "Procedure", "Code", "Call", "User", "#Seconds"];
+  const rows = calls.map((each) => [
+    `failed-${each.callId}`,
+    time(each.at),
+    procedureLink(each),
+    make("code", {}, each.code),
+    callLink(each),
+    each.user,
+    each.seconds.toFixed(3),
+  ]);
+  return tableOf("failed", "Calls that failed", heads, rows);
 }
 
-function newRow(callId, cells) {
-  const row = document.createElement("tr");
-  row.dataset.call = callId;
-  for (let index = 0; index < cells; index += 1) row.insertCell();
-  return row;
-}
-
-function offerCancel(row, call) {
-  const cell = row.cells[8] ?? row.insertCell();
-  const canBeCancelled = call.state === "running" || call.state === "waiting";
-  if (!canBeCancelled) {
-    cell.replaceChildren();
-  } else if (cell.firstChild === null) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Cancel";
-    button.setAttribute("aria-label", `Cancel ${call.name}, call ${call.callId}`);
-    button.addEventListener("click", () => refreshAnd(() => cancel(call)));
-    cell.append(button);
+function callOf(call) {
+  if (call === undefined) {
+    return [make("p", {}, "This call is neither open nor among the latest that failed.")];
   }
+  const facts = [
+    ["Procedure", procedureLink(call)],
+    ["Call", make("code", {}, call.callId)],
+    ["User", call.user],
+    ["Database", call.database],
+    ["Seconds", call.seconds.toFixed(3)],
+    ...("code" in call
+      ? [["Failed", time(call.at)], ["Code", make("code", {}, call.code)]]
+      : [["Rows", String(call.rows)], ["Progress", progress(call)], ["State", call.state]]),
+  ];
+  const list = make(
+    "dl",
+    { class: "facts" },
+    ...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))),
+  );
+  return "code" in call ? [list] : [list, make("p", {}, cancelButton(call))];
 }
 
-async function cancel({ callId, name }) {
+async function cancel({ cancel: callId, name }) {
   const answer = await ask(`/v1/calls/${encodeURIComponent(callId)}/cancel`, { method: "POST" });
   if (answer.status === 202) tell(`The call to ${name} is being cancelled.`);
   else tell((await answer.json()).detail);
-  return showCalls();
+  return showSecrets(true);
 }
 
-// Sessions
-
-function forgetSessions() {
-  if (byId("sessions") === null) return;
-  for (const name of ["requests", "executions", "picture"]) byId(name).replaceChildren();
-  for (const name of ["sessions", "session"]) byId(name).hidden = true;
-  for (const name of ["session-title", "session-state", "sessions-problem"]) setText(byId(name), "");
-  byId("session-id").value = "";
-  byId("no-sessions").hidden = false;
-}
-
-async function showRequests() {
-  const answer = await askSessions("");
-  const { requests, problem, detail } = await answer.json();
-  if (token === null) return;
-  byId("sessions").hidden = false;
-  byId("no-sessions").hidden = true;
-  setText(byId("sessions-problem"), problem ?? detail ?? "");
-  if (!requests) return;
-  // Items stay the same elements, so that what is being typed stays, too.
-  const before = new Map([...byId("requests").children].map((item) => [item.dataset.request, item]));
-  const items = requests.map((each) => before.get(each.requestId) ?? newItem(each));
-  for (const item of before.values()) if (!items.includes(item)) item.remove();
-  byId("requests").append(...items.filter((item) => !item.isConnected));
-  byId("none-requests").hidden = items.length > 0;
-}
-
-function element(tag, text, properties = {}) {
-  const made = document.createElement(tag);
-  made.textContent = text;
-  return Object.assign(made, properties);
-}
-
-function newItem({ sessionId, requestId, stepId, statement, options, since }) {
-  const item = document.createElement("li");
-  item.dataset.request = requestId;
-  const place = `session ${sessionId} · step ${stepId} · ${since.slice(0, 19).replace("T", " ")}`;
-  const id = `answer-${requestId}`;
-  const field = element(options === null ? "input" : "select", "", { id, required: true });
-  if (options === null) field.autocomplete = "off";
-  else field.append(...["", ...options].map((each) => element("option", each, { value: each })));
-  const form = document.createElement("form");
-  const label = element("label", "Answer", { htmlFor: id });
-  label.append(element("span", ` ${statement}`, { className: "aloud" }));
-  form.append(label, " ", field, " ", element("button", "Send"));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    refreshAnd(() => send({ sessionId, requestId, answer: field.value }));
-  });
-  const show = element("button", "Show session", { type: "button" });
-  show.append(element("span", ` ${sessionId}`, { className: "aloud" }));
-  show.addEventListener("click", () => refreshAnd(() => showSession(sessionId)));
-  form.append(" ", show);
-  item.append(
-    element("p", statement, { className: "statement" }),
-    element("p", place, { className: "marks" }),
-    form,
+// A heading that begins with # is of a column of numbers. The first item of a row is its id.
+function tableOf(id, label, heads, rows) {
+  const isNumber = heads.map((each) => each.startsWith("#"));
+  const head = heads.map((each, index) =>
+    make("th", { scope: "col", class: isNumber[index] && "number" }, each.replace(/^#/, "")),
   );
-  return item;
-}
-
-async function send(answer) {
-  const options = { method: "POST", body: JSON.stringify(answer) };
-  const reply = await askSessions("/answer", options);
-  const told = await reply.json();
-  tell(reply.ok ? `Answered. The session is ${told.status} now.` : told.detail);
-  return reply.ok ? showSession(answer.sessionId) : "";
-}
-
-async function showSession(sessionId) {
-  const answer = await askSessions(`/one?id=${encodeURIComponent(sessionId)}`);
-  const told = await answer.json();
-  if (token === null) return "";
-  if (!answer.ok) {
-    tell(told.detail);
-    return "";
-  }
-  byId("session").hidden = false;
-  setText(byId("session-title"), `Session ${told.id}`);
-  const next = told.nextSteps.length > 0 ? `. Next: ${told.nextSteps.join(", ")}` : "";
-  setText(byId("session-state"), `${told.workflow ?? "No workflow"}: ${told.status}${next}`);
-  const rows = told.executions.map((each) =>
-    rowOf([each.step, String(each.cycle), each.state, each.error ?? each.value]),
+  const body = rows.map(([key, ...cells]) =>
+    make(
+      "tr",
+      { id: key },
+      ...cells.map((each, index) => make("td", { class: isNumber[index] && "number" }, each)),
+    ),
   );
-  byId("executions").replaceChildren(...rows);
-  byId("picture").replaceChildren(imageOf(told));
-  byId("session-title").focus();
-  return "";
+  return make(
+    "div",
+    { class: "scroll", id: `scroll-${id}`, tabindex: "0", role: "region", "aria-label": label },
+    make("table", { id }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body)),
+  );
 }
 
-function rowOf(texts) {
-  const row = document.createElement("tr");
-  row.append(...texts.map((text) => element("td", text)));
-  return row;
+// Panels
+
+const BLOCKS = {
+  text: ({ text, tone }) => [make("p", { class: tone === "bad" ? "bad" : "lead" }, text)],
+  meter: meterOf,
+  table: panelTable,
+  question: questionOf,
+  picture: pictureOf,
+};
+
+const blockOf = (block, index) => BLOCKS[block.kind](block, index);
+
+function meterOf({ title, value, limit, note }, index) {
+  const share = limit > 0 ? value / limit : 0;
+  const label = `meter-${index}`;
+  return [
+    make(
+      "div",
+      { class: "meter" },
+      make("span", { id: label }, title),
+      make("strong", {}, `${value.toLocaleString("en")} of ${limit.toLocaleString("en")}`),
+      make("meter", { min: 0, max: limit, low: limit * 0.1, value, "aria-labelledby": label }, `${Math.round(100 * share)} %`),
+      make("span", { class: "marks" }, note),
+    ),
+  ];
 }
 
-function imageOf({ picture, description }) {
-  const src = `data:image/svg+xml,${encodeURIComponent(picture)}`;
-  return element("img", "", { alt: description, src });
-}
-
-// Repositories of code
-
-function forgetRepositories() {
-  if (byId("repositories") === null) return;
-  for (const name of ["indexed", "statistics", "map"]) byId(name).replaceChildren();
-  for (const name of ["repositories", "repository"]) byId(name).hidden = true;
-  for (const name of ["repository-title", "repositories-problem"]) setText(byId(name), "");
-  byId("no-repositories").hidden = false;
-}
-
-async function listRepositories() {
-  const answer = await askRepositories("");
-  const { repositories, problem, detail } = await answer.json();
-  if (token === null) return;
-  byId("repositories").hidden = false;
-  byId("no-repositories").hidden = true;
-  setText(byId("repositories-problem"), problem ?? detail ?? "");
-  if (!repositories) return;
-  const rows = repositories.map(({ repoId, status, indexedAt, entities }) => {
-    const at = indexedAt?.slice(0, 19).replace("T", " ") ?? "-";
-    const row = rowOf([repoId, status, at, String(entities), ""]);
-    row.cells[3].className = "number";
-    const button = element("button", "Show graph", { type: "button" });
-    button.append(element("span", ` of ${repoId}`, { className: "aloud" }));
-    button.addEventListener("click", () => refreshAnd(() => showRepository(repoId)));
-    row.cells[4].append(button);
-    return row;
+function panelTable({ title, columns, rows, ids, empty, left_out: leftOut }, index) {
+  const heading = make("h2", {}, title);
+  if (rows.length === 0) return [heading, make("p", {}, empty)];
+  const isNumber = (column) => rows.some((row) => typeof row[column] === "number");
+  const numeric = columns.map((_, column) => isNumber(column));
+  const heads = columns.map((each, column) => (numeric[column] ? `#${each}` : each));
+  const made = rows.map((row, number) => {
+    const cells = row.map(cellOf);
+    const id = ids?.[number];
+    if (id !== undefined) cells[0] = make("a", { href: `?id=${encodeURIComponent(id)}` }, cells[0]);
+    return [id === undefined ? `row-${index}-${number}` : `row-${index}-${id}`, ...cells];
   });
-  byId("indexed").replaceChildren(...rows);
-  byId("none-indexed").hidden = rows.length > 0;
+  const rest = leftOut > 0 ? [make("p", { class: "marks" }, `${leftOut} more rows are not shown.`)] : [];
+  return [heading, tableOf(`table-${index}`, title, heads, made), ...rest];
 }
 
-async function showRepository(id) {
-  const answer = await askRepositories(`/one?id=${encodeURIComponent(id)}`);
-  const told = await answer.json();
-  if (token === null) return "";
-  if (!answer.ok) {
-    tell(told.detail);
-    await listRepositories();
-    return "";
-  }
-  byId("repository").hidden = false;
-  setText(byId("repository-title"), `Repository ${told.id}`);
-  const rows = told.statistics.map(({ kind, key, count }) => rowOf([kind, key, String(count)]));
-  for (const row of rows) row.cells[2].className = "number";
-  byId("statistics").replaceChildren(...rows);
-  byId("map").replaceChildren(imageOf(told));
-  byId("repository-title").focus();
-  return "";
+function cellOf(value) {
+  if (value === null) return "-";
+  if (typeof value === "object") return time(value.at);
+  return typeof value === "number" ? value.toLocaleString("en") : String(value);
 }
 
-// Filtering and copying
+function questionOf({ id, about, text, options, note }) {
+  const key = `answer-${id}`;
+  const field = make(options === null ? "input" : "select", { id: key, required: true, autocomplete: options === null && "off" });
+  if (options !== null) field.append(...["", ...options].map((each) => make("option", { value: each }, each)));
+  const link = make("a", { href: `?id=${encodeURIComponent(about)}` }, about);
+  return [
+    make(
+      "form",
+      { class: "question", id: `question-${id}`, "data-question": id, "data-about": about },
+      make("p", { class: "statement" }, text),
+      make("p", { class: "marks" }, link, note && ` · ${note}`),
+      make("label", { for: key }, "Answer", make("span", { class: "aloud" }, ` ${text}`)),
+      " ",
+      field,
+      " ",
+      make("button", {}, "Send"),
+    ),
+  ];
+}
+
+function pictureOf({ title, svg, description }, index) {
+  const src = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+  return [
+    make("h2", {}, title),
+    make(
+      "div",
+      { class: "scroll picture", id: `picture-${index}`, tabindex: "0", role: "region", "aria-label": title },
+      make("img", { alt: description, src }),
+    ),
+  ];
+}
+
+async function send(form) {
+  const { question, about } = form.dataset;
+  const { panel } = place().dataset;
+  const body = JSON.stringify({ id: about, question, text: byId(`answer-${question}`).value });
+  const reply = await ask(`/v1/panels/${panel}/answer`, { method: "POST", body });
+  const content = await reply.json();
+  tell(reply.ok ? content.message : content.detail);
+  return showSecrets(true);
+}
+
+// Filtering, copying and keys
 
 function filter() {
-  const words = byId("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-  let shown = 0;
-  for (const section of document.querySelectorAll(".namespace")) {
-    const rows = [...section.querySelectorAll("tr[id]")];
-    for (const row of rows) {
-      const described = [row.cells[0], row.cells[1].querySelector("p")];
-      const text = described.map((each) => each.textContent).join(" ").toLowerCase();
-      row.hidden = !words.every((word) => text.includes(word));
-    }
-    const visible = rows.filter((row) => !row.hidden).length;
-    section.hidden = visible === 0;
-    shown += visible;
+  const field = byId("filter");
+  if (field === null) return;
+  const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const rows = [...main.querySelectorAll("tbody tr")];
+  for (const row of rows) {
+    const text = (row.dataset.text ?? row.textContent).toLowerCase();
+    row.hidden = !words.every((word) => text.includes(word));
   }
-  byId("shown").textContent = `${shown} shown`;
+  for (const group of main.querySelectorAll(".group")) {
+    group.hidden = group.querySelector("tbody tr:not([hidden])") === null;
+  }
+  const text = words.length > 0 ? `${rows.filter((row) => !row.hidden).length} shown` : "";
+  setText(byId("shown"), text);
+}
+
+function readFilter() {
+  const field = byId("filter");
+  if (field !== null) field.value = new URLSearchParams(location.search).get("q") ?? "";
+  filter();
+}
+
+function writeFilter() {
+  const address = new URL(location.href);
+  if (byId("filter").value) address.searchParams.set("q", byId("filter").value);
+  else address.searchParams.delete("q");
+  // A page is the same one while it is filtered, so "back" does not undo letters.
+  history.replaceState(history.state, "", address);
+  filter();
 }
 
 async function copy(button) {
@@ -377,26 +541,54 @@ async function copy(button) {
   }
 }
 
-for (const part of document.querySelectorAll(".live, .copy")) part.hidden = false;
-for (const part of document.querySelectorAll(".still")) part.hidden = true;
-byId("filter").addEventListener("input", filter);
-byId("procedures").addEventListener("click", (event) => {
-  const button = event.target.closest(".copy");
-  if (button !== null) copy(button);
+function stepRow(by) {
+  const links = [...main.querySelectorAll("tbody tr:not([hidden]) a:first-of-type")].filter(
+    (link) => link.offsetParent !== null && link.closest("tr").querySelector("a") === link,
+  );
+  const index = links.findIndex((link) => link.closest("tr").contains(document.activeElement));
+  links[index < 0 ? (by > 0 ? 0 : links.length - 1) : index + by]?.focus();
+}
+
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target.closest("input:not([type=checkbox]), select, textarea") !== null;
+  if (event.key === "Escape" && event.target.id === "filter") {
+    event.target.value = "";
+    writeFilter();
+    event.target.blur();
+  }
+  if (isTyping || !byId("keys").checked || event.metaKey || event.ctrlKey || event.altKey) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    if (byId("filter") !== null) byId("filter").focus();
+    else visitPage("/procedures").then(() => byId("filter").focus());
+  }
+  if (event.key === "j" || event.key === "k") stepRow(event.key === "j" ? 1 : -1);
 });
-byId("token-form").addEventListener("submit", async (event) => {
+
+document.addEventListener("input", (event) => {
+  if (event.target.id === "filter") writeFilter();
+});
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (button === null) return;
+  if (button.matches(".copy")) copy(button);
+  if (button.dataset.cancel) refreshAnd(() => cancel(button.dataset));
+  if (button.id === "forget") {
+    forget();
+    byId("token")?.focus();
+  }
+});
+
+document.addEventListener("submit", (event) => {
   event.preventDefault();
-  token = byId("token").value.trim();
-  byId("token").value = "";
-  await refreshAnd(showCalls);
+  const form = event.target;
+  if (form.id === "token-form") unlock();
+  if (form.dataset.question) refreshAnd(() => send(form));
+  if (form.dataset.find) visitPage(`${form.dataset.find}?id=${encodeURIComponent(byId("find").value)}`);
 });
-byId("forget").addEventListener("click", () => {
-  forget();
-  byId("token").focus();
-});
-byId("session-form")?.addEventListener("submit", (event) => {
-  event.preventDefault();
-  refreshAnd(() => showSession(byId("session-id").value));
-});
-forget();
+
+history.replaceState(history.state ?? {}, "");
+revive();
+readFilter();
 setTimeout(keepUpToDate, REFRESH_MILLISECONDS);
