@@ -18,7 +18,7 @@ from sidecypher.app import Sidecar
 from sidecypher.host.rendezvous import running_sidecars
 from sidecypher.host.settings import load_settings
 
-_PARTS = ("/", "/console.css", "/console.js")
+_PARTS = ("/", "/procedures", "/console.css", "/console.js")
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,13 @@ class Scale:
 QUICK = Scale(requests=20, runs=1)
 
 FIGURES = (
-    Figure("size", "page, style and script", "kB", lambda s: s["bytes"] / 1e3, Bar(100)),
-    Figure("page", "page, p50", "ms", lambda s: s["page"] * 1e3),
-    Figure("page_p99", "page, p99", "ms", lambda s: s["page_p99"] * 1e3, Bar(100)),
+    Figure("size", "pages, style and script", "kB", lambda s: s["bytes"] / 1e3, Bar(150)),
+    Figure("sent", "the same, compressed", "kB", lambda s: s["sent"] / 1e3, Bar(35)),
+    Figure("page", "overview, p50", "ms", lambda s: s["page"] * 1e3),
+    Figure("page_p99", "overview, p99", "ms", lambda s: s["page_p99"] * 1e3, Bar(100)),
+    Figure("list", "all procedures, p50", "ms", lambda s: s["list"] * 1e3),
     Figure("live", "`/livez`, p50", "ms", lambda s: s["live"] * 1e3),
-    Figure("page_to_live", "page / `/livez`", "x", lambda s: s["page"] / s["live"]),
+    Figure("page_to_live", "overview / `/livez`", "x", lambda s: s["page"] / s["live"]),
 )
 
 
@@ -67,15 +69,18 @@ def serving() -> Iterator[httpx.Client]:
 
 
 def measure(client: httpx.Client, scale: Scale) -> Samples:
-    """Measure every sample once; the page and `/livez` alternate."""
-    taken: dict[str, list[float]] = {"/": [], "/livez": []}
+    """Measure every sample once; the pages and `/livez` alternate."""
+    taken: dict[str, list[float]] = {"/": [], "/procedures": [], "/livez": []}
     for _ in range(scale.requests):
         for path, seconds in taken.items():
             seconds.append(_seconds(client, path))
+    parts = [client.get(path) for path in _PARTS]
     return {
-        "bytes": sum(client.get(path).num_bytes_downloaded for path in _PARTS),
+        "bytes": sum(len(part.content) for part in parts),
+        "sent": sum(part.num_bytes_downloaded for part in parts),
         "page": median(taken["/"]),
         "page_p99": quantiles(taken["/"], n=100)[98],
+        "list": median(taken["/procedures"]),
         "live": median(taken["/livez"]),
     }
 

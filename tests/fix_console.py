@@ -51,8 +51,6 @@ class Shown:
         self._session = Session(no_transaction)
         self._messages = Messages(self.sidecar._dispatcher)
         self._send("hello", Hello(envelope.VERSION, "tests", "call", ""))
-        # What is counted from now on is in a period that tests let end.
-        self.history = self.sidecar._telemetry.history
         self.state = self._found("shown.wait").function.__globals__["state"]
 
     def _found(self, name):
@@ -101,10 +99,11 @@ class Shown:
 
     def end_period(self):
         """Let the period of the charts end that has what was called so far."""
-        before = self.history._clock
-        self.history.sample()
-        self.history._clock = lambda: before() + PERIOD_SECONDS
-        self.history.sample()
+        history = self.sidecar._telemetry.history
+        before = history._clock
+        history.sample()
+        history._clock = lambda: before() + PERIOD_SECONDS
+        history.sample()
 
     def stop(self):
         self.http.close()

@@ -10,6 +10,7 @@ from markupsafe import escape
 from openapi_schema_validator import OAS31Validator
 
 from sidecypher.calls.dispatcher import Session
+from sidecypher.calls.executors.ray.cluster import ClusterState
 from sidecypher.host.rendezvous import Announcement, Membership, read_rendezvous
 from sidecypher.protocol.envelope import CachedCalls, FailuresRequest
 from sidecypher.sdk.call import no_transaction
@@ -152,6 +153,19 @@ def test_the_overview_has_what_neo4j_keeps(shown, page):
     assert "<dt>Neo4j connected</dt><dd>1</dd>" in text
     table = text.partition('id="cache"')[2].partition("</table>")[0]
     assert re.findall(r'class="number">(.*?)</td>', table) == ["7", "2", "3", "1", "4.5 kB"]
+
+
+def test_the_overview_has_a_ray_cluster_if_there_is_one(shown, page, monkeypatch):
+    """Nodes, CPUs and calls are shown, and why it runs none; without a cluster there is nothing."""
+    assert "Ray cluster" not in page("/")
+    state = ClusterState("ray://x", 3, 12.5, 4, "it is <away>")
+
+    monkeypatch.setattr(shown.sidecar._dispatcher, "cluster_state", lambda: state)
+
+    text = page("/")
+    assert "3 nodes, 12.5 CPUs, 4 calls" in text
+    assert "it is &lt;away&gt;" in text
+    assert "ray://x" not in text
 
 
 def test_the_console_is_small(shown):

@@ -336,6 +336,35 @@ def test_the_token_is_sent_to_nobody_unknown(opened, shown):
     assert begun.reply()["rows"] == [["gone on"]]
 
 
+def test_a_link_is_followed_when_the_sidecar_is_back(console):
+    """A page that was asked for meanwhile is shown then, at its address."""
+    page = console("/").page
+    page.context.set_offline(True)
+
+    page.get_by_role("link", name="Procedures", exact=True).click()
+
+    page.get_by_text("The sidecar does not answer.").wait_for()
+    assert page.url.endswith("/procedures")
+    page.context.set_offline(False)
+    page.get_by_role("heading", name="Procedures and functions").wait_for()
+    expect(page.get_by_text("The sidecar does not answer.")).to_have_count(0)
+
+
+def test_a_list_that_fails_is_told(opened):
+    """A sidecar that answers, but cannot list its calls, is not gone: the token stays."""
+    page = opened().page
+    page.get_by_role("heading", name="Running calls").wait_for()
+    lists = "**/v1/calls"
+    page.route(lists, lambda route: route.fulfill(status=500, body="not JSON"))
+
+    told = page.get_by_role("status").get_by_text("The sidecar answers with status 500.")
+    told.wait_for()
+    assert page.get_by_role("button", name="Forget the token").is_visible()
+    page.unroute(lists)
+    told.wait_for(state="detached")
+    assert page.get_by_role("heading", name="Running calls").is_visible()
+
+
 def test_a_neo4j_that_is_away_is_told_and_comes_back(opened, shown):
     """A panel keeps its rows, says since when, and goes on by itself with the token."""
     page = opened("/panels/shown").page

@@ -1,5 +1,7 @@
 """Recorded contradictions on the console, with a real Neo4j behind it."""
 
+from sidecypher_procedures.rules.console import _LIST
+
 
 def test_a_contradiction_is_listed_and_explained(blocks, rules):
     """The panel has the texts and the reason, and why each of both rules holds or not."""
@@ -20,3 +22,13 @@ def test_a_contradiction_is_listed_and_explained(blocks, rules):
         assert explanation["rows"] == expected
         assert expected
     assert blocks("contradictions", "none")[0]["text"] == "There is no contradiction of this key."
+
+
+def test_the_list_begins_at_an_index(session):
+    """The panel is read every half minute, and does not look at all nodes for it."""
+    summary = session.run(f"EXPLAIN {_LIST}", limit=1).consume()
+
+    plan = str(summary.plan)
+    assert "DirectedRelationshipIndexScan" in plan
+    assert "NodeByLabelScan" not in plan
+    assert "AllNodesScan" not in plan

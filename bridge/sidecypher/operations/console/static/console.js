@@ -139,17 +139,20 @@ async function refreshAnd(act) {
     if (!(await refresh())) return;
     const problem = token === null ? "" : await act();
     tellState(problem);
+    root.classList.remove("away");
   } catch {
-    const hadToken = token !== null;
-    forget();
-    const again = hadToken ? " Enter the token again when it is back." : "";
-    tellState(
-      `The sidecar does not answer. What you see is from ${byId("updated").textContent} UTC.${again}`,
-    );
-    root.classList.add("away");
-    return;
+    tellAway();
   }
-  root.classList.remove("away");
+}
+
+function tellAway() {
+  const again = token === null ? "" : " Enter the token again when it is back.";
+  forget();
+  // The time stays that of the last answer, and so does the sentence, which is announced once.
+  if (root.classList.contains("away")) return;
+  root.classList.add("away");
+  const time = byId("updated").textContent;
+  tellState(`The sidecar does not answer. What you see is from ${time} UTC.${again}`);
 }
 
 async function keepUpToDate() {
@@ -179,7 +182,8 @@ async function visitPage(path, { y = null, push = true } = {}) {
     show(fresh);
     readFilter();
   } catch {
-    location.assign(path);
+    // The next refresh shows the page that was asked for.
+    tellAway();
     return;
   }
   const target = location.hash ? byId(decodeURIComponent(location.hash.slice(1))) : null;
@@ -262,11 +266,11 @@ async function showSecrets(isNow) {
     byId("token").focus();
     return "";
   }
-  const contents = await Promise.all(answers.map((each) => each.json()));
+  const contents = await Promise.all(answers.map(contentOf));
   // Told to forget the token, or left the page, meanwhile.
   if (token === null || visit !== visits) return "";
   byId("forget").hidden = false;
-  const problem = contents.map((each) => each.problem ?? each.detail ?? "").find(Boolean);
+  const problem = contents.map((each) => each.problem).find(Boolean);
   if (problem) {
     if (shown.key !== key) holder.replaceChildren(make("p", { class: "bad" }, problem));
     shown = { ...shown, key, at: Date.now() };
@@ -277,6 +281,12 @@ async function showSecrets(isNow) {
   shown = { key, at: Date.now(), time: byId("updated").textContent };
   filter();
   return "";
+}
+
+async function contentOf(answer) {
+  if (answer.ok) return answer.json();
+  const { detail } = await answer.json().catch(() => ({}));
+  return { problem: detail ?? `The sidecar answers with status ${answer.status}` };
 }
 
 function drawn(source, { name, call }, [content, modules]) {
