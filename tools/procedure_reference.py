@@ -93,6 +93,7 @@ def _default(parameter: ParameterEntry) -> str:
 
 
 def _story(name: str) -> str:
+    """Return a link to the heading of a procedure in a page of its namespace, or to the page."""
     if name.endswith(".batch"):
         return "[Batches](procedures-batches.md#batches)"
     namespace = _namespace_of(name)

@@ -101,7 +101,7 @@ def test_shell_commands_exist(words):
     elif "/" in words[0]:
         assert _is_there(words[0])
     else:
-        assert words[0] in {"pip", "uv", "uvx", "git", "cd", "cp", "rm"}
+        assert words[0] in {"pip", "uv", "uvx", "git", "cd", "cp", "rm", "export"}
 
 
 def _targets():

@@ -23,7 +23,7 @@ from sidecypher_procedures.sync.changes import procedures as outbox
 RUN = "".join(
     [
         section("docs/algo.md", "Your first ranks"),
-        section("docs/rules.md", "Three stories"),
+        section("docs/rules.md", "Recipes"),
         section("docs/runs-queries.md", "Queries"),
         page_named("docs/code-trace.md"),
         page_named("docs/code-queries.md"),

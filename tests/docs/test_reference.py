@@ -331,10 +331,10 @@ def test_every_public_name_is_in_the_guide():
 # The shipped procedures
 
 
-@pytest.mark.parametrize("name", [*ALGO, *GITHUB, *RULES, *OWN])
+@pytest.mark.parametrize("name", [*ALGO, *GITHUB, *OWN])
 def test_columns_of_the_shipped_procedures(name):
     """The page of a namespace has each signature and its columns, in order, with their types."""
-    procedure = (ALGO | GITHUB | RULES | OWN)[name]
+    procedure = (ALGO | GITHUB | OWN)[name]
     text = section(f"docs/{name.partition('.')[0]}.md", name)
     table = [(code_in(row[0])[0], row[1].strip("`")) for row in rows(text, "column")]
 
@@ -415,34 +415,31 @@ def keys_of(found, parameter="options"):
     return [field.name for field in shape.fields]
 
 
-@pytest.mark.parametrize(
-    ("title", "first", "taken"),
-    [
-        ("Rules and extractions", "key", [("add", "rule"), ("add", "extraction")]),
-        ("rules.remember", "key", [("remember", "input")]),
-        ("rules.suspect", "key", [("suspect", "judgements")]),
-        (
-            "Options",
-            "option",
-            [(each, "options") for each in ("active", "context", "explain", "contradictions")],
-        ),
-        ("rules.context", "input", [("context", "input")]),
-    ],
-)
-def test_keys_of_rules_are_documented(title, first, taken):
-    """docs/rules.md has every key of a rule, an extraction and the options."""
-    table = rows(section("docs/rules.md", title), first)
-    keys = {key for name, parameter in taken for key in keys_of(RULES[f"rules.{name}"], parameter)}
+def test_the_picture_of_a_contradiction_shows_the_recipe():
+    """User, rules, snippets, sessions and reason in the picture are those of its recipe."""
+    texts = re.findall(r"<text[^>]*>([^<]+)</text>", page_named("docs/rules-contradiction.svg"))
+    shown = {each.strip("“”") for each in texts if each[0] == "“" or each[0].islower()}
+    recipe = section("docs/rules.md", "A user changes her mind")
 
-    assert {code_in(row[0])[0] for row in table} == keys
+    assert len(shown) == 10
+    assert {each for each in shown if each not in recipe} == {"contested"}
+
+
+def test_the_table_of_rules_has_each_procedure():
+    """docs/rules.md lists each procedure, with a link to its tables in docs/reference.md."""
+    table = [row[0] for row in rows(section("docs/rules.md", "Procedures"), "procedure")]
+
+    assert sorted(table) == sorted(
+        f"[`{name}`](reference.md#{name.replace('.', '').lower()})" for name in RULES
+    )
 
 
 @pytest.mark.parametrize(
     ("first", "known"), [("status", get_args(Status)), ("reason", get_args(Reason))]
 )
 def test_outcomes_of_rules_are_documented(first, known):
-    """docs/rules.md has every outcome."""
-    table = rows(section("docs/rules.md", "Status and reason"), first)
+    """docs/rules-concepts.md has every outcome."""
+    table = rows(section("docs/rules-concepts.md", "Status and reason"), first)
 
     assert [code_in(row[0])[0] for row in table] == list(known)
 
@@ -465,15 +462,15 @@ def test_the_calls_of_the_client_have_the_signatures_that_are_documented():
 
 
 def test_the_limits_of_a_context_are_documented():
-    """docs/rules.md has every limit of a context with its value."""
-    table = rows(section("docs/rules.md", "rules.context"), "limit")
+    """docs/rules-concepts.md has every limit of a context with its value."""
+    table = rows(section("docs/rules-concepts.md", "Limits of a context"), "limit")
 
     assert {code_in(row[0])[0]: int(row[1]) for row in table} == asdict(BOUNDS)
 
 
 def test_the_bound_of_a_snippet_is_documented():
-    """docs/rules.md tells how long a snippet may be."""
-    assert f"at most {SNIPPET_CHARACTERS} characters" in page_named("docs/rules.md")
+    """docs/rules-concepts.md tells how long a snippet may be."""
+    assert f"at most {SNIPPET_CHARACTERS} characters" in page_named("docs/rules-concepts.md")
 
 
 # Operations, runtime and wire

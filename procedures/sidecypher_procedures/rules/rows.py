@@ -35,7 +35,7 @@ class Checked(Row):
     rule_id: Annotated[str, Description("the other rule")]
     verdict: Annotated[str, Description("conflict, same, compatible or unknown")]
     layer: Annotated[str, Description("the layer of the detector that found it")]
-    reason: str
+    reason: Annotated[str, Description("why, with canonical values")]
 
 
 class Active(Row):
@@ -46,14 +46,18 @@ class Active(Row):
     status: Status
     reason: Reason
     decided_by: Annotated[str | None, Description("id of the rule that decided, null without one")]
-    explanation: Annotated[dict[str, Any], Description("strategy, flags, marker, scope, dates")]
+    explanation: Annotated[
+        dict[str, Any],
+        Description("strategy, flags, marker, scope, dates, and the latest 100 `extractionIds`"),
+    ]
 
 
 class Contextual(Row):
     """The context of a task."""
 
     graph_context: Annotated[
-        dict[str, Any] | None, Description("entities, relations, styleRules, citations")
+        dict[str, Any] | None,
+        Description("entities, relations, styleRules, citations; null only without a sidecar"),
     ]
 
 
@@ -79,8 +83,8 @@ class Contradicting(Row):
     """A recorded contradiction."""
 
     rule_id: Annotated[str, Description("the rule that was recorded later")]
-    other_id: str
-    reason: str
+    other_id: Annotated[str, Description("the rule that was recorded earlier")]
+    reason: Annotated[str, Description("why, with canonical values")]
     detector: str
     detector_version: str
     created_at: datetime
@@ -106,9 +110,9 @@ class Rechecked(Row):
 class Unknown(Row):
     """A rule that the detector cannot compare with another one."""
 
-    other_id: str
-    text: str
-    other_text: str
+    other_id: Annotated[str, Description("the other rule")]
+    text: Annotated[str, Description("what the rule says")]
+    other_text: Annotated[str, Description("what the other rule says")]
     rev: Annotated[int, Description("the scope's revision, for `rules.suspect`")]
 
 
@@ -118,16 +122,18 @@ class Found(Row):
     kind: Annotated[str, Description("rule, concept or extraction")]
     id: Annotated[str, Description("its id, or the key of a concept")]
     text: Annotated[str, Description("the text, the name or the snippet")]
-    score: Annotated[float, Description("only comparable within one call")]
+    score: Annotated[
+        float, Description("by rank in the index of its kind; only comparable within one call")
+    ]
 
 
 class Related(Row):
     """A fact: a relation between two concepts."""
 
     fact_id: Annotated[str, Description("also the option `cursor` that goes on behind this row")]
-    source: Annotated[str, Description("the name of a concept")]
-    type: str
-    target: Annotated[str, Description("the name of another one")]
+    source: Annotated[str, Description("the name of the concept that it is about")]
+    type: Annotated[str, Description("such as `USES`")]
+    target: Annotated[str, Description("the name of the other concept")]
     since: Annotated[datetime, Description("when it was first stated")]
     ended: Annotated[datetime | None, Description("when it ended, null if it holds")]
     extraction_id: Annotated[str, Description("which stated or ended it last")]
@@ -136,9 +142,11 @@ class Related(Row):
 class Forgotten(Row):
     """A node that was deleted, or that stays and has lost something."""
 
-    label: str
-    id: str
-    deleted: bool
+    label: Annotated[
+        str, Description("of a node that was deleted, or stays and has lost something")
+    ]
+    id: Annotated[str, Description("its id, or the key of a concept")]
+    deleted: Annotated[bool, Description("whether it was deleted")]
     reason: Annotated[str | None, Description("why it stays, null when it was deleted")]
 
 
@@ -149,5 +157,9 @@ class Remembered(Row):
     concepts: Annotated[list[str], Description("keys of the concepts")]
     facts: Annotated[list[str], Description("ids of the facts")]
     ended: Annotated[list[str], Description("ids of facts that hold no longer")]
-    rules: Annotated[list[dict[str, Any]], Description("as `rules.add` yields them")]
-    left_out: Annotated[list[dict[str, Any]], Description("what a text says and is not written")]
+    rules: Annotated[
+        list[dict[str, Any]], Description("as `rules.add` yields them, in the order of the input")
+    ]
+    left_out: Annotated[
+        list[dict[str, Any]], Description("what a text says and is not written: `{text, reason}`")
+    ]

@@ -1,4 +1,4 @@
-"""The stories of docs/rules.md, statement by statement, on a real Neo4j."""
+"""The examples of the pages about rules, statement by statement, on a real Neo4j."""
 
 import re
 
@@ -10,9 +10,14 @@ _BLOCK = re.compile(r"```(cypher|text)\n(.*?)```", re.DOTALL)
 
 
 def stories():
-    text = section("docs/rules.md", "Three stories")
+    text = section("docs/rules.md", "Recipes")
+    recipes = [
+        recipe.partition("\n")[::2] for recipe in re.split(r"^### ", text, flags=re.MULTILINE)[1:]
+    ]
     return [
-        story.partition("\n")[::2] for story in re.split(r"^### ", text, flags=re.MULTILINE)[1:]
+        ("Your first rule", section("docs/rules.md", "Your first rule")),
+        *recipes,
+        ("Forgetting", section("docs/rules-concepts.md", "Forgetting")),
     ]
 
 

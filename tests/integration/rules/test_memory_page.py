@@ -1,0 +1,100 @@
+"""docs/memory.md, followed from its first block to its last, with a recorded model."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from itertools import pairwise
+
+import pytest
+import shared_cache
+from docs.pages import ROOT, blocks
+
+PAGE = blocks("python neo4j", "text", pages=[ROOT / "docs/memory.md"])
+RECORDING = ROOT / "tests/data/rules/chat.json"
+LOCK = ROOT / "tests/frameworks/requirements.lock"
+
+
+@pytest.fixture(scope="module")
+def frameworks():
+    """A folder with the packages that the recipes import, installed once from their lock file."""
+
+    def install(folder):
+        target = ["--target", folder / "packages", "--python", sys.executable]
+        options = ["--quiet", "--compile-bytecode", "--require-hashes"]
+        command = [sys.executable, "-m", "uv", "pip", "install", *target, *options]
+        subprocess.run([*command, "--requirements", LOCK], check=True, timeout=300)
+
+    digest = hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]
+    return shared_cache.cached(f"test-frameworks-{digest}", install) / "packages"
+
+
+def said(messages):
+    """Return messages without what differs from call to call."""
+    return [{"role": each["role"], "content": each.get("content")} for each in messages]
+
+
+class RecordedModel:
+    """Answers that belong to exact conversations, as an API like OpenAI's gives them."""
+
+    def __init__(self):
+        self.recorded = json.loads(RECORDING.read_text(encoding="utf-8"))
+        self.left = [*self.recorded]
+
+    def answer(self, request):
+        asked = said(request["body"]["messages"])
+        for each in self.left:
+            if request["path"] == "/v1/chat/completions" and each["messages"] == asked:
+                self.left.remove(each)
+                return 200, each["response"]
+        return 404, {"error": {"message": f"nothing is recorded for {json.dumps(asked)}"}}
+
+
+@pytest.fixture
+def model(outside):
+    """The recorded model, at a real address."""
+    recorded = RecordedModel()
+    outside.answer = recorded.answer
+    return recorded
+
+
+@pytest.fixture
+def run_block(server, frameworks, outside, clean_environment, tmp_path):
+    """Run a block as a program, with what the page exports and the address of the model."""
+    environment = clean_environment | {
+        "NEO4J_URI": server.facts["bolt"],
+        "NEO4J_PASSWORD": server.password,
+        "SIDECYPHER_GRAPHRAG_MODE": "REQUIRED",
+        # Neo4j plans a statement when it is first asked it, which may take a while.
+        "SIDECYPHER_GRAPHRAG_TIMEOUT": "30",
+        "OPENAI_BASE_URL": f"{outside.url}/v1",
+        "OPENAI_API_KEY": "a key",
+        "PYTHONPATH": str(frameworks),
+    }
+
+    def run(block):
+        program = tmp_path / "agent.py"
+        program.write_text(block.text, encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, program], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_every_program_of_the_page_prints_what_it_shows(session, model, run_block):
+    """Whoever runs the programs in their order sees what stands below each; no answer is unused."""
+    programs = [(block, shown) for block, shown in pairwise(PAGE) if block.info == "python neo4j"]
+    printed = [run_block(block) for block, _ in programs]
+
+    assert printed == [shown.text for _, shown in programs]
+    assert model.left == []
+
+
+def test_the_first_rule_takes_six_lines():
+    """From nothing to the first remembered rule a reader writes at most six lines of Python."""
+    lines = [line for line in PAGE[0].text.splitlines() if line]
+
+    assert len(lines) <= 6
