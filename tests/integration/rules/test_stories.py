@@ -49,4 +49,6 @@ def _run(session, statement):
 def _shown(value):
     if isinstance(value, list):
         return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
     return "null" if value is None else str(value)
