@@ -43,10 +43,17 @@ class Graph:
         """What GitHub's schema has against a document."""
         return [error.message for error in validate(self.schema, parse(document))]
 
-    def answer(self, document: str, variables: dict[str, Any]) -> dict[str, Any]:
+    def answer(
+        self, document: str, variables: dict[str, Any], operation: str | None = None
+    ) -> dict[str, Any]:
         """The answer as GitHub gives it, an error's type beside its path."""
         made = graphql_sync(
-            self.schema, document, self, variable_values=variables, field_resolver=_resolve
+            self.schema,
+            document,
+            self,
+            variable_values=variables,
+            operation_name=operation,
+            field_resolver=_resolve,
         )
         answer: dict[str, Any] = {"data": made.data}
         if made.errors:

@@ -14,11 +14,19 @@ _OPERATIONS = {
     "/app/installations/{installation_id}/access_tokens": "post",
     "/rate_limit": "get",
     "/repos/{owner}/{repo}": "get",
+    "/repos/{owner}/{repo}/actions/runs": "get",
+    "/repos/{owner}/{repo}/commits": "get",
     "/repos/{owner}/{repo}/issues": "get",
     "/repos/{owner}/{repo}/issues/{issue_number}": "get",
     "/repos/{owner}/{repo}/issues/{issue_number}/comments": "get",
     "/repos/{owner}/{repo}/pulls": "get",
     "/repos/{owner}/{repo}/pulls/{pull_number}": "get",
+    "/repos/{owner}/{repo}/pulls/{pull_number}/files": "get",
+    "/repos/{owner}/{repo}/pulls/{pull_number}/reviews": "get",
+    "/repos/{owner}/{repo}/releases": "get",
+    "/search/code": "get",
+    "/search/issues": "get",
+    "/search/repositories": "get",
 }
 _LISTENING = re.compile(r"listening on (http://\S+)")
 

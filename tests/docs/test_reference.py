@@ -38,7 +38,6 @@ from sidecypher_procedures.code.settings import CodeSettings
 from sidecypher_procedures.environment import EnvironmentSettings
 from sidecypher_procedures.github import procedures as github
 from sidecypher_procedures.github.cache import Clock
-from sidecypher_procedures.github.entities import _SETTINGS
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.github.sharing.shared import SharedCache
 from sidecypher_procedures.rules import procedures as rules
@@ -331,10 +330,10 @@ def test_every_public_name_is_in_the_guide():
 # The shipped procedures
 
 
-@pytest.mark.parametrize("name", [*ALGO, *GITHUB, *OWN])
+@pytest.mark.parametrize("name", [*ALGO, *OWN])
 def test_columns_of_the_shipped_procedures(name):
     """The page of a namespace has each signature and its columns, in order, with their types."""
-    procedure = (ALGO | GITHUB | OWN)[name]
+    procedure = (ALGO | OWN)[name]
     text = section(f"docs/{name.partition('.')[0]}.md", name)
     table = [(code_in(row[0])[0], row[1].strip("`")) for row in rows(text, "column")]
 
@@ -384,29 +383,6 @@ def test_states_of_a_reload_are_documented():
     table = rows(section("docs/sidecypher.md", "sidecypher.reload"), "state")
 
     assert [code_in(row[0])[0] for row in table] == list(get_args(State))
-
-
-def options_of(name):
-    """Return the options of a procedure of `github`."""
-    return [field.name for field in GITHUB[f"github.{name}"].signature.parameters[-1].shape.fields]
-
-
-def test_github_options_and_repository_settings_are_documented():
-    """docs/github.md has every option, and every key of a repository's `settings`."""
-    options = rows(section("docs/github.md", "Options"), "option")
-    keys = section("docs/github.md", "github.getRepository").partition("MAP of booleans:")[2]
-
-    assert {code_in(row[0])[0] for row in options} == {*options_of("getIssue")}
-    assert code_in(keys.partition(".")[0]) == list(_SETTINGS)
-
-
-@pytest.mark.parametrize("name", ["listIssues", "listPullRequests", "listComments"])
-def test_filters_of_lists_are_documented(name):
-    """docs/github.md has every filter of a list."""
-    table = rows(section("docs/github.md", f"github.{name}"), "filter")
-    filters = {*options_of(name)} - {"onError", "timeout"}
-
-    assert {code_in(row[0])[0] for row in table} == filters
 
 
 def keys_of(found, parameter="options"):

@@ -18,12 +18,12 @@ from sidecypher.errors import ArgumentError
 from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.client import GithubClient
 from sidecypher_procedures.github.connection import Connection
-from sidecypher_procedures.github.entities import read_issue
 from sidecypher_procedures.github.errors import (
     GithubError,
     GithubSettingsError,
     InvalidName,
 )
+from sidecypher_procedures.github.lists import ISSUES as LISTED_ISSUES
 from sidecypher_procedures.github.lists import Page, listed
 from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.options import FetchOptions
@@ -325,7 +325,7 @@ def test_no_list_leaves_the_base_url(
 
     async def read() -> None:
         first = Page.first(Target(Kind.REPOSITORY, "o", "r"), "issues", "state=all")
-        async for _ in listed(clients[base], first, read_issue, lambda: 30.0):
+        async for _ in listed(clients[base], first, LISTED_ISSUES, lambda: 30.0):
             pass
 
     error = outcome_of(lambda: asyncio.run(read()))

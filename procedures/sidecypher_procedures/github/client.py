@@ -31,13 +31,19 @@ from sidecypher_procedures.github.entities import (
     place,
     read_identity,
 )
-from sidecypher_procedures.github.graphql import Found, closing_references, fetch_all
+from sidecypher_procedures.github.graphql import (
+    Found,
+    GraphqlRequest,
+    answer,
+    closing_references,
+    fetch_all,
+)
 from sidecypher_procedures.github.graphql_documents import has_query
-from sidecypher_procedures.github.model import Extent, Kind, Target
+from sidecypher_procedures.github.model import Extent, Kind, Resource, Target
 from sidecypher_procedures.github.options import Api
 from sidecypher_procedures.github.rate_limits import TRIES, budgets_in, retrying, used_up
 from sidecypher_procedures.github.responses import Reply
-from sidecypher_procedures.github.rows import ROWS, Credentials, RateLimit
+from sidecypher_procedures.github.rows import ROWS, Credentials, RateLimit, RawAnswer
 from sidecypher_procedures.github.settings import GithubSettings
 from sidecypher_procedures.github.sharing.claims import Claim, Claims, Group, open_shared
 
@@ -174,10 +180,7 @@ class GithubClient:
             InvalidOption: `api` is ``graphql``, but there is no token.
         """
         if api == "graphql" and not self.has_token:
-            raise errors.InvalidOption(
-                "The option `api` cannot be 'graphql': GitHub's GraphQL API needs a token",
-                hint="Set SIDECYPHER_GITHUB_TOKEN, or give 'auto' or 'rest'.",
-            )
+            raise errors.no_token("The option `api` cannot be 'graphql'")
         self._check_credential()
         wanted = list(targets)
         looked_at: dict[str, int] = {}
@@ -238,7 +241,37 @@ class GithubClient:
                 self._cache.put(credential_key, path, found.entry, since)
         return {path: found.now for path, found in looked.items() if found.now is not None}
 
-    async def page(self, target: Target, *, wait: float = 30.0) -> tuple[Reply, str | None]:
+    async def answer(
+        self, asked: Resource, *, max_age: float = 60.0, wait: float = 30.0
+    ) -> Snapshot:
+        """Return a page of the REST API or the answer to a query, as a row of `RawAnswer`.
+
+        It is from the memory of this sidecar if it is not older than `max_age` seconds there.
+
+        Raises:
+            GithubError: There is no usable answer, and no fallback in the cache.
+        """
+        self._check_credential()
+        known = self._cache.get(self._credential_key, asked.key)
+        if known is not None and known.is_fresh(max_age, self._clock.monotonic()):
+            result = _result(known, asked)
+        else:
+            work = partial(self._fetch_answer, asked)
+            result = await self._refresh(asked, work, wait, by_query=False)
+        if isinstance(result, errors.GithubError):
+            raise result
+        return result
+
+    async def _fetch_answer(self, asked: Resource) -> Entry:
+        if not isinstance(asked, GraphqlRequest):
+            return await self._fetch(asked, Claim(self._credential_key, asked.key, None, None))
+        since = self._cache.generation
+        data, following, credential_key = await answer(self._connection, asked, self._clock.now())
+        entry = self._answer_entry(asked, [data], following)
+        self._cache.put(credential_key, asked.key, entry, since)
+        return entry
+
+    async def page(self, target: Resource, *, wait: float = 30.0) -> tuple[Reply, str | None]:
         """Fetch one page of a list without caching; return it and the path of the next one.
 
         The page may be a 404 or 410.
@@ -326,7 +359,7 @@ class GithubClient:
         self._connection.forget_moves(key, below=below)
         return self._cache.invalidate(key, below=below)
 
-    def _unless_invalidated(self, target: Target) -> Callable[[], bool]:
+    def _unless_invalidated(self, target: Target | Resource) -> Callable[[], bool]:
         """Return a function that checks that the target was not invalidated after this call."""
         since = self._cache.generation
         return lambda: self._cache.invalidated(target.key) <= since
@@ -369,7 +402,7 @@ class GithubClient:
                 self._shared.release(claim.credential, claim.path)
 
     def _put(
-        self, credential_key: str, target: Target, entry: Entry, since: int, claim: Claim
+        self, credential_key: str, target: Target | Resource, entry: Entry, since: int, claim: Claim
     ) -> None:
         """Store an answer in memory and in Redis, unless it was invalidated meanwhile."""
         self._cache.put(credential_key, target.key, entry, since)
@@ -412,7 +445,7 @@ class GithubClient:
             raise responses.failure(reply, "rate limit", self._clock.now())
         return read_credentials(source, reply.headers, self._clock.now())
 
-    async def _fetch_page(self, target: Target) -> Reply:
+    async def _fetch_page(self, target: Resource) -> Reply:
         reply = await self._connection.get(target, self._unless_invalidated(target))
         if reply.status != httpx.codes.OK and reply.status not in responses.MISSING:
             raise responses.failure(reply, target, self._clock.now())
@@ -429,7 +462,7 @@ class GithubClient:
         return budgets
 
     async def _refresh(
-        self, target: Target, work: _Work, wait: float, *, by_query: bool
+        self, target: Target | Resource, work: _Work, wait: float, *, by_query: bool
     ) -> Snapshot | errors.GithubError:
         """Fetch a target once for all concurrent callers."""
         # A caller with a fallback does not wait for a limit to end. A query retries by itself, for
@@ -449,13 +482,13 @@ class GithubClient:
                 return error
         return Snapshot(_replaced(known.row, stale=True), known.identity)
 
-    def _fallback(self, target: Target) -> Entry | None:
+    def _fallback(self, target: Target | Resource) -> Entry | None:
         """Return the cached entry to serve instead of a transient error, regardless of its age."""
         known = self._cache.get(self._credential_key, target.key)
         usable = self._settings.serve_stale and known is not None and known.missing is None
         return known if usable else None
 
-    async def _fetch(self, target: Target, claim: Claim) -> Entry:
+    async def _fetch(self, target: Target | Resource, claim: Claim) -> Entry:
         since = self._cache.generation
         credential_key = self._credential_key
         known = self._cache.get(credential_key, target.key)
@@ -517,12 +550,18 @@ class GithubClient:
             async for part in fetch_all(self._connection, left, self._clock.now()):
                 found |= part
 
-    def _entry(self, reply: Reply, target: Target) -> Entry:
+    def _entry(self, reply: Reply, target: Target | Resource) -> Entry:
         missing = responses.MISSING.get(reply.status)
         if missing is not None:
             return self._missing_entry(missing)
+        if isinstance(target, Resource) and reply.status == httpx.codes.NO_CONTENT:
+            return self._answer_entry(target, [{}])
         if reply.status != httpx.codes.OK:
             raise responses.failure(reply, target, self._clock.now())
+        if isinstance(target, Resource):
+            following = self._connection.next_page(target, reply)
+            values = responses.values(reply, target)
+            return self._answer_entry(target, values, following, reply.headers.get("etag"))
         json = responses.body(reply, target)
         return self._found_entry(
             json, target, reply.headers.get("etag"), is_elsewhere=reply.is_elsewhere
@@ -536,6 +575,18 @@ class GithubClient:
             checked_at=self._clock.monotonic(),
             lifetime=self._settings.negative_ttl,
         )
+
+    def _answer_entry(
+        self,
+        asked: Resource,
+        values: list[dict[str, Any]],
+        following: str | None = None,
+        etag: str | None = None,
+    ) -> Entry:
+        found = RawAnswer(values=values, next=following, fetched_at=self._clock.now(), stale=False)
+        with _unusable_answers(f"GitHub's answer for the {asked.what} cannot be a MAP"):
+            row = EncodedRow.of(found)
+        return Entry(row, missing=None, etag=etag, checked_at=self._clock.monotonic())
 
     def _found_entry(
         self,
@@ -611,7 +662,7 @@ def _lifetime(columns: Mapping[str, Any], target: Target) -> float:
     return _PENDING_SECONDS if pending else math.inf
 
 
-def _result(entry: Entry, target: Target) -> Snapshot | errors.GithubError:
+def _result(entry: Entry, target: Target | Resource) -> Snapshot | errors.GithubError:
     if entry.row is None:
         return responses.absence(entry.missing or errors.NotFound, target)
     return Snapshot(entry.row, entry.identity)

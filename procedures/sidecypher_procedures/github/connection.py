@@ -19,10 +19,12 @@ from cachetools import TTLCache
 from sidecypher_procedures.github import errors
 from sidecypher_procedures.github.auth import REFUSED_SECONDS, authentication
 from sidecypher_procedures.github.cache import Clock
-from sidecypher_procedures.github.model import Target
+from sidecypher_procedures.github.model import Resource, Target
 from sidecypher_procedures.github.rate_limits import (
+    CODE_SEARCH,
     GRAPHQL,
     REST,
+    SEARCH,
     UNCOUNTED,
     Budgets,
     Limits,
@@ -56,6 +58,7 @@ _MAX_MOVES: Final = 4096
 # On GitHub Enterprise Server the path of REST ends with a version, and GraphQL is next to it.
 _ENTERPRISE_REST: Final = "/v3"
 _JSON: Final = {"Content-Type": "application/json"}
+_SEARCHES: Final = {"/search/code": CODE_SEARCH, "/search/": SEARCH}
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 # Both log every URL, and so the arguments of a call.
@@ -224,7 +227,7 @@ class Connection:
         await self._pool.close()
 
     async def get(
-        self, target: Target, remembers: Callable[[], bool], etag: str | None = None
+        self, target: Target | Resource, remembers: Callable[[], bool], etag: str | None = None
     ) -> Reply:
         """Fetch the target, following redirects on the same origin.
 
@@ -250,7 +253,9 @@ class Connection:
             reply = await self._follow(target, start, remembers, validator)
         return reply
 
-    async def query(self, document: str, variables: Mapping[str, Any]) -> Reply:
+    async def query(
+        self, document: str, variables: Mapping[str, Any], operation: str | None = None
+    ) -> Reply:
         """Send a GraphQL document to ``/graphql``; redirects are not followed.
 
         Raises:
@@ -259,7 +264,8 @@ class Connection:
             Unreachable: There is no connection, or it broke.
             UnusableAnswer: The answer is too large.
         """
-        content = msgspec.json.encode({"query": document, "variables": variables})
+        named = {} if operation is None else {"operationName": operation}
+        content = msgspec.json.encode({"query": document, "variables": variables, **named})
         return await self._send(_Request("a GraphQL query", "POST", self._graphql, _JSON, content))
 
     async def rate_limit(self) -> Reply:
@@ -279,7 +285,7 @@ class Connection:
             if known == key or (below and known.startswith(f"{key}/")):
                 self._moves.pop(known, None)
 
-    def next_page(self, target: Target, reply: Reply) -> str | None:
+    def next_page(self, target: Target | Resource, reply: Reply) -> str | None:
         """Return path and query, below the base URL, of the next page in the header ``Link``.
 
         Raises:
@@ -301,7 +307,7 @@ class Connection:
 
     async def _follow(
         self,
-        target: Target,
+        target: Target | Resource,
         url: httpx.URL,
         remembers: Callable[[], bool],
         validator: _Validator | None,
@@ -318,7 +324,7 @@ class Connection:
         self._moves.pop(target.key, None)
         raise errors.RedirectRefused(f"`{target}` was redirected more than {_MAX_REDIRECTS} times")
 
-    def _redirect(self, target: Target, url: httpx.URL, reply: Reply) -> httpx.URL:
+    def _redirect(self, target: Target | Resource, url: httpx.URL, reply: Reply) -> httpx.URL:
         try:
             location = url.join(reply.headers[_LOCATION])
         except (KeyError, httpx.InvalidURL):
@@ -330,9 +336,17 @@ class Connection:
     def _is_own(self, url: httpx.URL) -> bool:
         return _origin(url) == self._origin and not url.userinfo
 
+    def _resource(self, url: httpx.URL) -> str:
+        """Return the resource whose rate limit a request counts towards."""
+        path = str(url).removeprefix(self._base)
+        for start, resource in _SEARCHES.items():
+            if path.startswith(start):
+                return resource
+        return self._resources.get(url, REST)
+
     async def _send(self, request: _Request) -> Reply:
         async with self._slots:
-            self._limits.check(self._resources.get(request.url, REST), request.what)
+            self._limits.check(self._resource(request.url), request.what)
             return await self._authorised(request)
 
     async def _authorised(self, request: _Request) -> Reply:
@@ -389,7 +403,7 @@ class Connection:
     async def _send_as(self, credential: Credential, request: _Request) -> Reply:
         # Bound before the request, since the credential may be replaced before the answer arrives.
         limits, budgets, key = self._limits, self.budgets, self.credential_key
-        resource = self._resources.get(request.url, REST)
+        resource = self._resource(request.url)
         async with self._reserved(request.what, key, resource) as settled:
             reply = await self._exchange(
                 request, {**credential.headers(), **request.condition(key)}

@@ -85,10 +85,10 @@ def _identity(id_: int | None, login: str | None, repository: str | None) -> Ide
 
 
 T = TypeVar("T")
-_Json = Mapping[str, Any]
+Json = Mapping[str, Any]
 
 _PAGE: Final = re.compile(r"https?://[^/?#]+/(?P<owner>[^/?#]+)/(?P<repo>[^/?#]+)")
-_SETTINGS: Final = {
+SETTINGS: Final = {
     "hasIssues": "has_issues",
     "hasWiki": "has_wiki",
     "hasProjects": "has_projects",
@@ -122,17 +122,19 @@ class ShapeError(ValueError):
         self.field = field
 
 
-class _Reader:
+class Reader:
     """Reader of one JSON object, with its path in the answer for errors."""
 
-    def __init__(self, json: _Json, path: str = "") -> None:
+    def __init__(self, json: Json, path: str = "") -> None:
         self._json = json
         self._path = path
 
     def has(self, key: str) -> bool:
+        """Return whether a field is there and not null."""
         return self._json.get(key) is not None
 
     def text(self, key: str) -> str | None:
+        """Read a text."""
         return self._scalar(key, str)
 
     def prose(self, key: str) -> str | None:
@@ -145,18 +147,22 @@ class _Reader:
         return None if login == GHOST else login
 
     def count(self, key: str) -> int | None:
+        """Read an integer."""
         return self._scalar(key, int)
 
     def flag(self, key: str) -> bool | None:
+        """Read a boolean."""
         return self._scalar(key, bool)
 
     def identifier(self, key: str) -> str:
+        """Read a number that must be there, as text."""
         number = self.count(key)
         if number is None:
             raise ShapeError(self._path + key)
         return str(number)
 
     def moment(self, key: str) -> datetime | None:
+        """Read a time with its zone."""
         text = self.text(key)
         if text is None:
             return None
@@ -168,9 +174,9 @@ class _Reader:
             raise ShapeError(self._path + key)
         return moment
 
-    def inner(self, key: str) -> "_Reader":
+    def inner(self, key: str) -> "Reader":
         """Read a nested object; without one, all of its fields are null."""
-        return _Reader(self._scalar(key, dict) or {}, f"{self._path}{key}.")
+        return Reader(self._scalar(key, dict) or {}, f"{self._path}{key}.")
 
     def names(self, key: str, name: str) -> list[str]:
         """Read a list of objects by one of their fields; the items may also be plain strings.
@@ -195,7 +201,7 @@ class _Reader:
         return value
 
 
-def read_issue(json: _Json) -> dict[str, Any]:
+def read_issue(json: Json) -> dict[str, Any]:
     """Read the columns of `github.getIssue`.
 
     Raises:
@@ -205,7 +211,7 @@ def read_issue(json: _Json) -> dict[str, Any]:
         >>> read_issue({"id": 1, "number": 7, "title": "A", "labels": ["bug"]})["labels"]
         ['bug']
     """
-    issue = _Reader(json)
+    issue = Reader(json)
     return {
         **_conversation(issue),
         "state_reason": issue.text("state_reason"),
@@ -215,13 +221,13 @@ def read_issue(json: _Json) -> dict[str, Any]:
     }
 
 
-def read_pull_request(json: _Json) -> dict[str, Any]:
+def read_pull_request(json: Json) -> dict[str, Any]:
     """Read the columns of `github.getPullRequest`.
 
     Raises:
         ShapeError: The object is not a pull request.
     """
-    pull = _Reader(json)
+    pull = Reader(json)
     head = pull.inner("head")
     return {
         **_conversation(pull),
@@ -242,14 +248,14 @@ def read_pull_request(json: _Json) -> dict[str, Any]:
     }
 
 
-def read_repository(json: _Json) -> dict[str, Any]:
+def read_repository(json: Json) -> dict[str, Any]:
     """Read the columns of `github.getRepository`.
 
     Raises:
         ShapeError: The object is not a repository.
     """
-    repository = _Reader(json)
-    settings = {name: repository.flag(key) for name, key in _SETTINGS.items()}
+    repository = Reader(json)
+    settings = {name: repository.flag(key) for name, key in SETTINGS.items()}
     return {
         "id": repository.identifier("id"),
         "node_id": repository.text("node_id"),
@@ -274,13 +280,13 @@ def read_repository(json: _Json) -> dict[str, Any]:
     }
 
 
-def read_comment(json: _Json) -> dict[str, Any]:
+def read_comment(json: Json) -> dict[str, Any]:
     """Read the columns of `github.listComments`.
 
     Raises:
         ShapeError: The object is not a comment.
     """
-    comment = _Reader(json)
+    comment = Reader(json)
     return {
         "id": comment.identifier("id"),
         "node_id": comment.text("node_id"),
@@ -293,7 +299,7 @@ def read_comment(json: _Json) -> dict[str, Any]:
     }
 
 
-def _conversation(thing: _Reader) -> dict[str, Any]:
+def _conversation(thing: Reader) -> dict[str, Any]:
     """Read the common columns of issues and pull requests."""
     number = thing.count("number")
     if number is None:
@@ -316,7 +322,7 @@ def _conversation(thing: _Reader) -> dict[str, Any]:
     }
 
 
-def place(kind: Kind, fields: _Json) -> Target | None:
+def place(kind: Kind, fields: Json) -> Target | None:
     """Return the current target of an entity from the URL in its columns.
 
     Example:
@@ -345,7 +351,7 @@ def nested(json: object, *names: str) -> Any:
     return json
 
 
-READERS: Final[Mapping[Kind, Callable[[_Json], dict[str, Any]]]] = {
+READERS: Final[Mapping[Kind, Callable[[Json], dict[str, Any]]]] = {
     Kind.ISSUE: read_issue,
     Kind.PULL_REQUEST: read_pull_request,
     Kind.REPOSITORY: read_repository,

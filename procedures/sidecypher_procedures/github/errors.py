@@ -1,7 +1,7 @@
 """Every error of the `github` procedures, in one tree.
 
-The transient ones (RateLimited, ServerFailed, Unreachable, TimedOut) are retryable, and an expired
-cache entry is served in their place.
+The transient ones (RateLimited, ServerFailed, Unreachable, TimedOut, NotReady) are retryable, and
+an expired cache entry is served in their place.
 """
 
 import re
@@ -93,6 +93,14 @@ class InvalidOption(GithubError):
 
     code = "SC-502"
     always_raised = True
+
+
+def no_token(what: str) -> InvalidOption:
+    """Return the error for something that needs GitHub's GraphQL API when there is no token."""
+    return InvalidOption(
+        f"{what}: GitHub's GraphQL API needs a token",
+        hint="Set SIDECYPHER_GITHUB_TOKEN, or use the REST API.",
+    )
 
 
 class NotFound(GithubError):
@@ -211,6 +219,28 @@ class AppRefused(GithubError):
         "Check SIDECYPHER_GITHUB_APP_ID, SIDECYPHER_GITHUB_APP_INSTALLATION_ID and the key, and "
         "restart the sidecar."
     )
+
+
+class NotReady(GithubError):
+    """GitHub accepted the request and is still computing the answer, such as statistics (202)."""
+
+    code = "SC-522"
+    transient = True
+    default_hint = "Call again in a few seconds."
+
+
+class InvalidRequest(GithubError):
+    """A path, a parameter or a GraphQL document cannot be sent; raised before anything is sent."""
+
+    code = "SC-523"
+    always_raised = True
+
+
+class Rejected(GithubError):
+    """GitHub rejects the request (422), such as a search that it does not understand."""
+
+    code = "SC-524"
+    default_hint = "Compare the query or the parameters with GitHub's documentation."
 
 
 class NotAnIssue(GithubError):

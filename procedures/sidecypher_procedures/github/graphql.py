@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any, Final
 
 import httpx
@@ -20,11 +21,47 @@ from sidecypher_procedures.github.graphql_documents import (
     document,
     reference,
 )
-from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.model import Kind, Resource, Target
 from sidecypher_procedures.github.responses import Reply
 
 _OVERLOADED: Final = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
 _FORBIDDEN: Final = frozenset({"FORBIDDEN", "INSUFFICIENT_SCOPES"})
+
+
+END_CURSOR: Final = "endCursor"
+"""The variable of a query that gets the end of the page before, as in GitHub's own command line."""
+
+
+class GraphqlRequest(Resource, frozen=True, gc=False):
+    """A query that a caller wrote; its path is only its key in caches.
+
+    Attributes:
+        document: The GraphQL document.
+        variables: Its variables in JSON.
+        operation: The name of the operation to run; None if it has none.
+
+    Example:
+        >>> GraphqlRequest.of("query me {viewer {login}}", b"{}", "me").what
+        'GraphQL query `me`'
+    """
+
+    document: str = ""
+    variables: bytes = b"{}"
+    operation: str | None = None
+
+    @classmethod
+    def of(cls, document: str, variables: bytes, operation: str | None) -> "GraphqlRequest":
+        """Return the request for an operation of a document."""
+        text = msgspec.json.encode([document, operation])
+        digest = blake2b(text + variables, digest_size=16).hexdigest()
+        name = operation or "unnamed"
+        path = f"/graphql/{digest}"
+        return cls("GraphQL query", name, "", path, document, variables, operation)
+
+    def at(self, path: str) -> "GraphqlRequest":
+        """Return the query for the page after an end cursor."""
+        variables = {**msgspec.json.decode(self.variables), END_CURSOR: path}
+        return self.of(self.document, msgspec.json.encode(variables), self.operation)
 
 
 class Overloaded(Exception):
@@ -34,7 +71,7 @@ class Overloaded(Exception):
         failure: Function that returns the error of a target.
     """
 
-    def __init__(self, failure: Callable[[Target], errors.GithubError]) -> None:
+    def __init__(self, failure: Callable[[Target | Resource], errors.GithubError]) -> None:
         super().__init__()
         self.failure = failure
 
@@ -55,7 +92,11 @@ class Answer(msgspec.Struct):
 
 
 async def query(
-    connection: Connection, document: str, variables: dict[str, Any], now: datetime
+    connection: Connection,
+    document: str,
+    variables: Mapping[str, Any],
+    now: datetime,
+    operation: str | None = None,
 ) -> Reply:
     """Send a document; return the reply unless it is a rate limit or an overload.
 
@@ -65,7 +106,7 @@ async def query(
         Overloaded: GitHub did not answer in time, or with 502 or 504.
     """
     try:
-        reply = await connection.query(document, variables)
+        reply = await connection.query(document, variables, operation)
     except errors.TimedOut as error:
         raise Overloaded(_timed_out) from error
     limit = responses.graphql_limit(reply, now)
@@ -105,14 +146,13 @@ def read_answer(reply: Reply) -> Answer:
     return answer
 
 
-def failure(target: Target, error: Error) -> errors.GithubError:
+def failure(target: Target | Resource, error: Error) -> errors.GithubError:
     """Return the error of a target from an error in an answer."""
-    what = f"{target.kind.value} `{target}`"
     if error.type == "NOT_FOUND":
         return responses.absence(errors.NotFound, target)
     if is_forbidden(error):
-        return errors.PermissionDenied(f"GitHub does not let this token read the {what}")
-    return errors.ServerFailed(f"GitHub failed inside a GraphQL query for the {what}")
+        return errors.PermissionDenied(f"GitHub does not let this token read the {target.what}")
+    return errors.ServerFailed(f"GitHub failed inside a GraphQL query for the {target.what}")
 
 
 def is_forbidden(error: Error) -> bool:
@@ -120,8 +160,65 @@ def is_forbidden(error: Error) -> bool:
     return error.type in _FORBIDDEN
 
 
-def _timed_out(target: Target) -> errors.TimedOut:
+def _timed_out(target: Target | Resource) -> errors.TimedOut:
     return errors.TimedOut(f"GitHub did not answer in time for `{target}`")
+
+
+async def answer(
+    connection: Connection, asked: GraphqlRequest, now: datetime
+) -> tuple[dict[str, Any], str | None, str]:
+    """Return the data for a query, the end cursor if it has a next page, and the credential's key.
+
+    Raises:
+        GithubError: There is no connection to GitHub, or no whole answer.
+    """
+    variables = msgspec.json.decode(asked.variables)
+    try:
+        reply = await query(connection, asked.document, variables, now, asked.operation)
+        if reply.status != httpx.codes.OK:
+            raise responses.failure(reply, asked, now)
+        found = read_answer(reply)
+    except Overloaded as overloaded:
+        raise overloaded.failure(asked) from overloaded
+    except errors.GraphqlRefused as error:
+        error.hint = "Compare the query with GitHub's GraphQL schema, which may be older than it."
+        raise
+    data = found.data or {}
+    if found.errors:
+        raise _partial(asked, data, found.errors)
+    return data, _end_cursor(data), reply.credential_key
+
+
+def _partial(
+    asked: GraphqlRequest, data: Mapping[str, Any], found: Sequence[Error]
+) -> errors.GithubError:
+    """Return the error of an answer that has data and errors."""
+    forbidden = [error for error in found if is_forbidden(error)]
+    if forbidden:
+        return failure(asked, forbidden[0])
+    if all(error.type == "NOT_FOUND" for error in found):
+        if not any(value is not None for value in data.values()):
+            return failure(asked, found[0])
+        return errors.Rejected(
+            f"GitHub found only a part of what the {asked.what} asks for",
+            hint="Ask for each entity by its own call, or leave out what does not exist.",
+        )
+    return failure(asked, found[0])
+
+
+def _end_cursor(data: Mapping[str, Any]) -> str | None:
+    """Return the end cursor of the first connection that has a `pageInfo`, if a page follows."""
+    waiting = deque([data])
+    while waiting:
+        node = waiting.popleft()
+        info = node.get("pageInfo")
+        if isinstance(info, dict):
+            cursor = info.get(END_CURSOR)
+            return cursor if info.get("hasNextPage") is True and isinstance(cursor, str) else None
+        for value in node.values():
+            inner = value if isinstance(value, list) else [value]
+            waiting.extend(each for each in inner if isinstance(each, dict))
+    return None
 
 
 Thing = dict[str, Any] | errors.GithubError | None

@@ -8,7 +8,6 @@ from typing import Any, Final
 from sidecypher import Context, Node
 from sidecypher_procedures.github import store
 from sidecypher_procedures.github.client import GithubClient, Snapshot
-from sidecypher_procedures.github.entities import read_comment
 from sidecypher_procedures.github.errors import (
     GithubError,
     Gone,
@@ -16,7 +15,7 @@ from sidecypher_procedures.github.errors import (
     NotFound,
     UnusableAnswer,
 )
-from sidecypher_procedures.github.lists import Page, listed
+from sidecypher_procedures.github.lists import COMMENTS, Page, listed
 from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.options import CommentListOptions, FetchOptions
 from sidecypher_procedures.github.rows import Merged, instead
@@ -75,7 +74,7 @@ class MergeSource:
     async def comments(self, issue: Target) -> list[dict[str, Any]]:
         """Return the comments of an issue."""
         first = Page.first(issue, "comments", CommentListOptions().query)
-        found = listed(self._client, first, read_comment, self._wait)
+        found = listed(self._client, first, COMMENTS, self._wait)
         return [thing.fields async for thing in found]
 
     async def resolved(self, pull: Reported, repository: Reported) -> list[Resolved]:

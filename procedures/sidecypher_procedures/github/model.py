@@ -3,10 +3,11 @@
 import re
 from enum import Enum
 from functools import lru_cache
-from typing import Final
+from typing import Final, Self
 from urllib.parse import quote
 
 import msgspec
+from msgspec import structs
 
 from sidecypher_procedures.github.errors import InvalidName
 
@@ -69,6 +70,11 @@ class Target(msgspec.Struct, frozen=True, gc=False):
         return name if self.number is None else f"{name}#{self.number}"
 
     @property
+    def what(self) -> str:
+        """Its kind and name, for texts."""
+        return f"{self.kind.value} `{self}`"
+
+    @property
     def path(self) -> str:
         """The path of the REST resource below the base URL, percent-encoded."""
         parts = ["repos", self.owner, self.repo]
@@ -86,12 +92,50 @@ class Target(msgspec.Struct, frozen=True, gc=False):
     @property
     def home(self) -> str:
         """The key of its repository."""
-        return _name_key(self.owner, self.repo)
+        return name_key(self.owner, self.repo)
 
     @property
     def pull_requests(self) -> str:
         """Common prefix of the keys of all pull requests in its repository."""
         return f"{self.home}/{_SEGMENT[Kind.PULL_REQUEST]}"
+
+
+class Resource(msgspec.Struct, frozen=True, gc=False):
+    """A path and query of the REST API that is not a target, such as a page of a list.
+
+    Attributes:
+        kind: What it is, for texts.
+        name: Its name in texts.
+        home: Key of its repository in caches, empty if it has none.
+        path: Path and query below the base URL, percent-encoded.
+
+    Example:
+        >>> Resource("repository", "o/r", "/repos/o/r", "/repos/o/r/tags?page=2").what
+        'repository `o/r`'
+    """
+
+    kind: str
+    name: str
+    home: str
+    path: str
+
+    def __str__(self) -> str:
+        """Return its name."""
+        return self.name
+
+    @property
+    def what(self) -> str:
+        """Its kind and name, for texts."""
+        return f"{self.kind} `{self.name}`"
+
+    @property
+    def key(self) -> str:
+        """Key in caches, below that of its repository; what follows that is case-sensitive."""
+        return f"{self.home}/{self.path}"
+
+    def at(self, path: str) -> Self:
+        """Return another page of the same list."""
+        return structs.replace(self, path=path)
 
 
 def _check_owner(owner: object) -> None:
@@ -112,7 +156,8 @@ def _check_repository(repo: object) -> None:
 
 # Cached, since a batch has few repositories and many numbers.
 @lru_cache(maxsize=_REMEMBERED)
-def _name_key(owner: str, repo: str) -> str:
+def name_key(owner: str, repo: str) -> str:
+    """Return the key of a repository in caches."""
     return f"/repos/{owner}/{repo}".lower()
 
 

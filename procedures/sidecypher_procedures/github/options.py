@@ -51,6 +51,10 @@ Labels = Annotated[
     list[str], Description("names; an issue must have all of them"), AfterValidator(_labels)
 ]
 
+MaxAge = Annotated[
+    float, Description("seconds an answer from memory may be old; 0 always asks"), Field(ge=0)
+]
+
 
 class RequestOptions(Options):
     """Timeout of requests to GitHub, and handling of errors."""
@@ -74,13 +78,32 @@ class RequestOptions(Options):
 class FetchOptions(RequestOptions):
     """Maximum age of an answer, and the API to use."""
 
-    max_age: Annotated[
-        float, Description("seconds an answer from memory may be old; 0 always asks"), Field(ge=0)
-    ] = 60.0
+    max_age: MaxAge = 60.0
     api: Annotated[
         Api,
         Description("auto asks GraphQL for more than 20, if there is a token, and REST else"),
     ] = "auto"
+
+
+class RawOptions(RequestOptions):
+    """Maximum age of an answer, and how many of its pages are read."""
+
+    max_age: MaxAge = 60.0
+    limit: Annotated[
+        int | None,
+        Description("rows at most, from further pages too; one page by default"),
+        Field(ge=0),
+    ] = None
+
+
+class GraphqlOptions(RawOptions):
+    """Maximum age of an answer, how many of its pages are read, and the operation to run."""
+
+    operation_name: Annotated[
+        str | None,
+        Description("the operation to run if the query has several"),
+        Field(min_length=1),
+    ] = None
 
 
 class MergeIssueOptions(FetchOptions):
@@ -109,7 +132,7 @@ class ListOptions(RequestOptions):
         """
         others = {*RequestOptions.model_fields, "limit", "cursor"}
         filters = self.model_dump(exclude=others)
-        return urlencode({name: _parameter(value) for name, value in filters.items() if value})
+        return urlencode({name: parameter(value) for name, value in filters.items() if value})
 
 
 class IssueListOptions(ListOptions):
@@ -150,9 +173,89 @@ class CommentListOptions(ListOptions):
     since: Since = None
 
 
-def _parameter(value: Any) -> str:
+class SearchOptions(ListOptions):
+    """Order and page of a search."""
+
+    order: Annotated[
+        Literal["asc", "desc"] | None, Description("desc without one; only with `sort`")
+    ] = None
+
+
+class IssueSearchOptions(SearchOptions):
+    """Order and page of a search of issues and pull requests."""
+
+    sort: Annotated[
+        Literal["comments", "created", "interactions", "reactions", "updated"] | None,
+        Description("by best match without one"),
+    ] = None
+
+
+class RepositorySearchOptions(SearchOptions):
+    """Order and page of a search of repositories."""
+
+    sort: Annotated[
+        Literal["forks", "help-wanted-issues", "stars", "updated"] | None,
+        Description("by best match without one"),
+    ] = None
+
+
+class CommitListOptions(ListOptions):
+    """Filter of a list of commits."""
+
+    sha: Annotated[
+        str | None,
+        Description("the branch, tag or commit to begin at; the default branch without"),
+        Field(min_length=1),
+    ] = None
+    path: Annotated[
+        str | None, Description("only commits that change this file or folder"), Field(min_length=1)
+    ] = None
+    author: Annotated[
+        str | None, Description("login or email address of their author"), Field(min_length=1)
+    ] = None
+    since: Annotated[
+        Annotated[datetime, AfterValidator(_in_utc)] | None,
+        Description("only commits of this time or later"),
+    ] = None
+    until: Annotated[
+        Annotated[datetime, AfterValidator(_in_utc)] | None,
+        Description("only commits of this time or earlier"),
+    ] = None
+
+
+class WorkflowRunListOptions(ListOptions):
+    """Filter of a list of workflow runs."""
+
+    branch: Annotated[str | None, Description("only runs for this branch"), Field(min_length=1)] = (
+        None
+    )
+    event: Annotated[
+        str | None,
+        Description("only runs that this event began, such as push"),
+        Field(min_length=1),
+    ] = None
+    status: Annotated[
+        str | None,
+        Description("only runs with this status or conclusion, such as in_progress or failure"),
+        Field(min_length=1),
+    ] = None
+    actor: Annotated[str | None, Description("only runs of this login"), Field(min_length=1)] = None
+    head_sha: Annotated[
+        str | None, Description("only runs of this commit"), Field(min_length=1)
+    ] = None
+
+
+def parameter(value: Any) -> str:
+    """Return a value as GitHub reads it in a query.
+
+    Example:
+        >>> parameter(["bug", "help wanted"]), parameter(True)
+        ('bug,help wanted', 'true')
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%dT%H:%M:%SZ")
     if isinstance(value, list):
-        return ",".join(value)
+        return ",".join(map(parameter, value))
     return "long-running" if value == "longRunning" else str(value)

@@ -14,11 +14,11 @@ from sidecypher import (
     procedure,
     webhook,
 )
-from sidecypher_procedures.github import rows
+from sidecypher_procedures.github import lists, rows
 from sidecypher_procedures.github.client import GithubClient, Snapshot
 from sidecypher_procedures.github.console import show_github  # noqa: F401 - offered here
-from sidecypher_procedures.github.errors import GithubError, InvalidOption
-from sidecypher_procedures.github.lists import COMMENTS, ISSUES, PULL_REQUESTS, list_rows
+from sidecypher_procedures.github.errors import GithubError, InvalidOption, no_token
+from sidecypher_procedures.github.lists import list_rows, search_rows
 from sidecypher_procedures.github.merges import (
     MergeSource,
     merged_row,
@@ -29,11 +29,19 @@ from sidecypher_procedures.github.merges import (
 from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.options import (
     CommentListOptions,
+    CommitListOptions,
     FetchOptions,
+    GraphqlOptions,
     IssueListOptions,
+    IssueSearchOptions,
+    ListOptions,
     MergeIssueOptions,
     PullRequestListOptions,
+    RawOptions,
+    RepositorySearchOptions,
+    WorkflowRunListOptions,
 )
+from sidecypher_procedures.github.raw import graphql_request, raw_rows, rest_request
 from sidecypher_procedures.github.webhooks.effects import write_delivery
 from sidecypher_procedures.github.webhooks.receiving import (
     check_headers,
@@ -164,12 +172,39 @@ def _entry(
         return rows.failed(row, error)
 
 
+@procedure("github.rest", mode="READ", timeout=300.0)
+async def rest(
+    ctx: Context,
+    path: str,
+    params: dict[str, Any] = {},  # noqa: B006 - it is copied for each call
+    options: RawOptions = RawOptions(),
+) -> AsyncIterator[rows.RawValue]:
+    """Get a path of GitHub's REST API: a row for each entry of a list, else one row."""
+    async for row in raw_rows(ctx, rest_request(path, params), options):
+        yield row
+
+
+@procedure("github.graphql", mode="READ", timeout=300.0)
+async def graphql(
+    ctx: Context,
+    query: str,
+    variables: dict[str, Any] = {},  # noqa: B006 - it is copied for each call
+    options: GraphqlOptions = GraphqlOptions(),
+) -> AsyncIterator[rows.RawValue]:
+    """Send a query to GitHub's GraphQL API: a row with its data for each page."""
+    asked = graphql_request(query, variables, options, options.operation_name)
+    if not ctx.resource(GithubClient).has_token:
+        raise no_token("`github.graphql` cannot be called")
+    async for row in raw_rows(ctx, asked, options):
+        yield row
+
+
 @procedure("github.listIssues", mode="READ", timeout=300.0)
 async def list_issues(
     ctx: Context, owner: str, repo: str, options: IssueListOptions = IssueListOptions()
 ) -> AsyncIterator[rows.ListedIssue]:
     """List the issues of a repository, pull requests among them, page by page."""
-    async for row in list_rows(ctx, ISSUES, Target(Kind.REPOSITORY, owner, repo), options):
+    async for row in list_rows(ctx, lists.ISSUES, Target(Kind.REPOSITORY, owner, repo), options):
         yield row
 
 
@@ -178,7 +213,9 @@ async def list_pull_requests(
     ctx: Context, owner: str, repo: str, options: PullRequestListOptions = PullRequestListOptions()
 ) -> AsyncIterator[rows.ListedPullRequest]:
     """List the pull requests of a repository, page by page."""
-    async for row in list_rows(ctx, PULL_REQUESTS, Target(Kind.REPOSITORY, owner, repo), options):
+    async for row in list_rows(
+        ctx, lists.PULL_REQUESTS, Target(Kind.REPOSITORY, owner, repo), options
+    ):
         yield row
 
 
@@ -191,7 +228,86 @@ async def list_comments(
     options: CommentListOptions = CommentListOptions(),
 ) -> AsyncIterator[rows.Comment]:
     """List the comments of an issue or a pull request, the oldest first, page by page."""
-    async for row in list_rows(ctx, COMMENTS, Target(Kind.ISSUE, owner, repo, number), options):
+    async for row in list_rows(
+        ctx, lists.COMMENTS, Target(Kind.ISSUE, owner, repo, number), options
+    ):
+        yield row
+
+
+@procedure("github.listReviews", mode="READ", timeout=300.0)
+async def list_reviews(
+    ctx: Context, owner: str, repo: str, number: int, options: ListOptions = ListOptions()
+) -> AsyncIterator[rows.Review]:
+    """List the reviews of a pull request, the oldest first, page by page."""
+    target = Target(Kind.PULL_REQUEST, owner, repo, number)
+    async for row in list_rows(ctx, lists.REVIEWS, target, options):
+        yield row
+
+
+@procedure("github.listFiles", mode="READ", timeout=300.0)
+async def list_files(
+    ctx: Context, owner: str, repo: str, number: int, options: ListOptions = ListOptions()
+) -> AsyncIterator[rows.File]:
+    """List the files that a pull request changes, page by page; GitHub lists at most 3 000."""
+    target = Target(Kind.PULL_REQUEST, owner, repo, number)
+    async for row in list_rows(ctx, lists.FILES, target, options):
+        yield row
+
+
+@procedure("github.listCommits", mode="READ", timeout=300.0)
+async def list_commits(
+    ctx: Context, owner: str, repo: str, options: CommitListOptions = CommitListOptions()
+) -> AsyncIterator[rows.Commit]:
+    """List the commits of a repository, the newest first, page by page."""
+    target = Target(Kind.REPOSITORY, owner, repo)
+    async for row in list_rows(ctx, lists.COMMITS, target, options):
+        yield row
+
+
+@procedure("github.listReleases", mode="READ", timeout=300.0)
+async def list_releases(
+    ctx: Context, owner: str, repo: str, options: ListOptions = ListOptions()
+) -> AsyncIterator[rows.Release]:
+    """List the releases of a repository, the newest first, page by page."""
+    target = Target(Kind.REPOSITORY, owner, repo)
+    async for row in list_rows(ctx, lists.RELEASES, target, options):
+        yield row
+
+
+@procedure("github.listWorkflowRuns", mode="READ", timeout=300.0)
+async def list_workflow_runs(
+    ctx: Context, owner: str, repo: str, options: WorkflowRunListOptions = WorkflowRunListOptions()
+) -> AsyncIterator[rows.WorkflowRun]:
+    """List the workflow runs of a repository, the newest first, page by page."""
+    target = Target(Kind.REPOSITORY, owner, repo)
+    async for row in list_rows(ctx, lists.WORKFLOW_RUNS, target, options):
+        yield row
+
+
+@procedure("github.searchIssues", mode="READ", timeout=300.0)
+async def search_issues(
+    ctx: Context, query: str, options: IssueSearchOptions = IssueSearchOptions()
+) -> AsyncIterator[rows.FoundIssue]:
+    """Search issues and pull requests by GitHub's syntax; GitHub returns at most 1 000."""
+    async for row in search_rows(ctx, lists.FOUND_ISSUES, query, options):
+        yield row
+
+
+@procedure("github.searchRepositories", mode="READ", timeout=300.0)
+async def search_repositories(
+    ctx: Context, query: str, options: RepositorySearchOptions = RepositorySearchOptions()
+) -> AsyncIterator[rows.FoundRepository]:
+    """Search repositories by GitHub's syntax; GitHub returns at most 1 000."""
+    async for row in search_rows(ctx, lists.FOUND_REPOSITORIES, query, options):
+        yield row
+
+
+@procedure("github.searchCode", mode="READ", timeout=300.0)
+async def search_code(
+    ctx: Context, query: str, options: ListOptions = ListOptions()
+) -> AsyncIterator[rows.FoundFile]:
+    """Search code on default branches by GitHub's syntax; it needs a token."""
+    async for row in search_rows(ctx, lists.FOUND_FILES, query, options):
         yield row
 
 

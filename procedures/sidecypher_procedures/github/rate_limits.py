@@ -18,6 +18,8 @@ T = TypeVar("T")
 
 REST: Final = "core"
 GRAPHQL: Final = "graphql"
+SEARCH: Final = "search"
+CODE_SEARCH: Final = "code_search"
 # The request for the limits themselves, which no hourly limit stops.
 UNCOUNTED: Final = "rate_limit"
 

@@ -10,7 +10,7 @@ import httpx
 import msgspec
 
 from sidecypher_procedures.github import errors
-from sidecypher_procedures.github.model import Target
+from sidecypher_procedures.github.model import Resource, Target
 from sidecypher_procedures.github.rate_limits import GRAPHQL, REST, read_limit, used_up
 from sidecypher_procedures.github.settings import Credential
 
@@ -40,15 +40,14 @@ MISSING: Final[Mapping[int, type[errors.GithubError]]] = {404: errors.NotFound, 
 """Statuses that mean that an entity does not exist, with their errors."""
 
 
-def absence(missing: type[errors.GithubError], target: Target) -> errors.GithubError:
+def absence(missing: type[errors.GithubError], target: Target | Resource) -> errors.GithubError:
     """Return the error for an entity that does not exist; `missing` is a value of `MISSING`."""
-    what = f"{target.kind.value} `{target}`"
     if missing is errors.Gone:
-        return errors.Gone(f"The {what} was deleted", details={"status": 410})
-    return errors.NotFound(f"GitHub knows no {what}", details={"status": 404})
+        return errors.Gone(f"The {target.what} was deleted", details={"status": 410})
+    return errors.NotFound(f"GitHub knows no {target.what}", details={"status": 404})
 
 
-def failure(reply: Reply, target: Target | str, now: datetime) -> errors.GithubError:
+def failure(reply: Reply, target: Target | Resource | str, now: datetime) -> errors.GithubError:
     """Return the error for a status other than 200 and those of `MISSING`."""
     details = {"status": reply.status}
     what = _named(target)
@@ -65,6 +64,12 @@ def failure(reply: Reply, target: Target | str, now: datetime) -> errors.GithubE
         return errors.ServerFailed(
             f"GitHub failed with status {reply.status} for the {what}", details=details
         )
+    if reply.status == httpx.codes.UNPROCESSABLE_ENTITY:
+        return errors.Rejected(
+            f"GitHub rejects the request for the {what} with status {reply.status}", details=details
+        )
+    if reply.status == httpx.codes.ACCEPTED:
+        return errors.NotReady(f"GitHub is still computing the {what}", details=details)
     return errors.UnexpectedStatus(
         f"GitHub answered with status {reply.status} for the {what}",
         hint="Check SIDECYPHER_GITHUB_BASE_URL and SIDECYPHER_GITHUB_API_VERSION.",
@@ -80,7 +85,7 @@ def graphql_limit(reply: Reply, now: datetime) -> errors.RateLimited | None:
     return used_up("a GraphQL query", reply.stops_until or limit.until, reply.status)
 
 
-def body(reply: Reply, target: Target | str) -> dict[str, Any]:
+def body(reply: Reply, target: Target | Resource | str) -> dict[str, Any]:
     """Decode the body of a 200.
 
     Raises:
@@ -92,19 +97,60 @@ def body(reply: Reply, target: Target | str) -> dict[str, Any]:
     return decoded
 
 
-def items(reply: Reply, target: Target) -> list[dict[str, Any]]:
-    """Decode the body of a 200 that is a list.
+def items(reply: Reply, target: Target | Resource) -> list[dict[str, Any]]:
+    """Decode the body of a 200 that is a list, or an object around one, as in a search.
 
     Raises:
         UnusableAnswer: It is empty, not JSON, truncated or not a list of objects.
     """
     decoded, what = _decode(reply, target)
-    if not isinstance(decoded, list) or not all(isinstance(item, dict) for item in decoded):
+    found = entries(decoded)
+    if found is None or not all(isinstance(item, dict) for item in found):
         raise errors.UnusableAnswer(f"{what} is not a JSON list of objects")
-    return decoded
+    return found
 
 
-def _decode(reply: Reply, target: Target | str) -> tuple[Any, str]:
+class _Search(msgspec.Struct):
+    incomplete_results: bool = False
+
+
+def is_incomplete(reply: Reply) -> bool:
+    """Return whether GitHub ran out of time in a search whose `items` can be read."""
+    return msgspec.json.decode(reply.content, type=_Search).incomplete_results
+
+
+def values(reply: Reply, target: Resource) -> list[dict[str, Any]]:
+    """Decode the body of a 200 as maps: one for each entry of a list, else one.
+
+    An entry that is not an object becomes a map with the key ``result``.
+
+    Raises:
+        UnusableAnswer: It is empty, not JSON or truncated.
+    """
+    decoded, _ = _decode(reply, target)
+    found = entries(decoded)
+    return [
+        item if isinstance(item, dict) else {"result": item}
+        for item in ([decoded] if found is None else found)
+    ]
+
+
+def entries(decoded: object) -> list[Any] | None:
+    """Return the entries of a list, or of the only list in an object with a `total_count`.
+
+    An object with a `url` is an entity that happens to have a list, such as a combined status.
+
+    Example:
+        >>> entries({"total_count": 1, "items": [7]}), entries({"items": [7]})
+        ([7], None)
+    """
+    if isinstance(decoded, dict) and "total_count" in decoded and "url" not in decoded:
+        lists = [value for value in decoded.values() if isinstance(value, list)]
+        return lists[0] if len(lists) == 1 else None
+    return decoded if isinstance(decoded, list) else None
+
+
+def _decode(reply: Reply, target: Target | Resource | str) -> tuple[Any, str]:
     """Return the decoded body, and its description for errors."""
     what = f"GitHub's answer for the {_named(target)}"
     if not reply.content:
@@ -117,8 +163,8 @@ def _decode(reply: Reply, target: Target | str) -> tuple[Any, str]:
         raise errors.UnusableAnswer(f"{what} is not JSON but {kind}, or was cut off") from None
 
 
-def _named(target: Target | str) -> str:
-    return target if isinstance(target, str) else f"{target.kind.value} `{target}`"
+def _named(target: Target | Resource | str) -> str:
+    return target if isinstance(target, str) else target.what
 
 
 def _denied(reply: Reply, what: str) -> errors.PermissionDenied:

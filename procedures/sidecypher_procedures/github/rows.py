@@ -5,40 +5,52 @@ from datetime import datetime
 from typing import Annotated, Any, Final, TypeVar
 
 from sidecypher import Description, Node, Row
+from sidecypher_procedures.github.entities import SETTINGS
 from sidecypher_procedures.github.errors import GithubError, Gone, NotFound
 from sidecypher_procedures.github.model import Kind
 from sidecypher_procedures.github.options import OnError
 
 R = TypeVar("R", bound=Row)
 
+_SETTINGS: Final = f"booleans that the token may see: {', '.join(SETTINGS)}"
+
 FetchedAt = Annotated[datetime | None, Description("when GitHub last gave or confirmed it")]
 Stale = Annotated[bool | None, Description("older than maxAge, as GitHub could not be asked")]
 Failure = Annotated[dict[str, Any] | None, Description("code, message, hint, retryable, details")]
 Cursor = Annotated[str | None, Description("the option `cursor` that continues after this row")]
-Logins = list[str] | None
+Id = Annotated[str | None, Description("GitHub's id; it never changes")]
+NodeId = Annotated[str | None, Description("id in GitHub's GraphQL API")]
+Login = Annotated[str | None, Description("login; null for a deleted user")]
+Logins = Annotated[list[str] | None, Description("logins")]
+Names = Annotated[list[str] | None, Description("names")]
+Count = Annotated[int | None, Description("how many")]
+Text = Annotated[str | None, Description("null if it is empty")]
+Url = Annotated[str | None, Description("page for people")]
 
 
 class Issue(Row):
     """An issue; GitHub returns pull requests as issues too."""
 
     number: int | None
-    id: str | None
-    node_id: str | None
+    id: Id
+    node_id: NodeId
     title: str | None
-    body: str | None
-    state: str | None
-    state_reason: str | None
-    labels: list[str] | None
+    body: Text
+    state: Annotated[str | None, Description("open or closed")]
+    state_reason: Annotated[str | None, Description("such as completed or not_planned")]
+    labels: Names
     assignees: Logins
-    author: Annotated[str | None, Description("login; null for a deleted user")]
-    milestone: str | None
-    comments: int | None
+    author: Login
+    milestone: Annotated[str | None, Description("its title")]
+    comments: Count
     locked: bool | None
-    is_pull_request: bool | None
+    is_pull_request: Annotated[
+        bool | None, Description("GitHub returns pull requests as issues too")
+    ]
     created_at: datetime | None
     updated_at: datetime | None
     closed_at: datetime | None
-    url: str | None
+    url: Url
     fetched_at: FetchedAt
     stale: Stale
     error: Failure
@@ -54,40 +66,40 @@ class PullRequest(Row):
     """A pull request."""
 
     number: int | None
-    id: str | None
-    node_id: str | None
+    id: Id
+    node_id: NodeId
     title: str | None
-    body: str | None
-    state: str | None
+    body: Text
+    state: Annotated[str | None, Description("open or closed")]
     draft: bool | None
     merged: bool | None
     mergeable: Annotated[bool | None, Description("null while GitHub computes it")]
     mergeable_state: str | None
-    branch: str | None
-    base_branch: str | None
+    branch: Annotated[str | None, Description("the branch to be merged")]
+    base_branch: Annotated[str | None, Description("the branch it is merged into")]
     head_sha: str | None
     head_repo: Annotated[str | None, Description("owner/name; null for a deleted fork")]
-    reviewers: Logins
-    labels: list[str] | None
+    reviewers: Annotated[list[str] | None, Description("logins of the requested reviewers")]
+    labels: Names
     assignees: Logins
-    author: Annotated[str | None, Description("login; null for a deleted user")]
+    author: Login
     additions: int | None
     deletions: int | None
     changed_files: int | None
-    commits: int | None
-    comments: int | None
+    commits: Count
+    comments: Count
     created_at: datetime | None
     updated_at: datetime | None
     closed_at: datetime | None
     merged_at: datetime | None
-    url: str | None
+    url: Url
     fetched_at: FetchedAt
     stale: Stale
     error: Failure
 
 
 class ListedPullRequest(PullRequest):
-    """A pull request in a list."""
+    """A pull request in a list, which has no sizes and does not say whether it can be merged."""
 
     cursor: Cursor
 
@@ -95,25 +107,25 @@ class ListedPullRequest(PullRequest):
 class Repository(Row):
     """A repository."""
 
-    id: str | None
-    node_id: str | None
-    owner: str | None
+    id: Id
+    node_id: NodeId
+    owner: Annotated[str | None, Description("login")]
     name: str | None
     full_name: str | None
-    description: str | None
+    description: Text
     default_branch: str | None
-    visibility: str | None
-    settings: Annotated[dict[str, Any] | None, Description("hasIssues, hasWiki, archived, ...")]
-    language: str | None
+    visibility: Annotated[str | None, Description("public, private or internal")]
+    settings: Annotated[dict[str, Any] | None, Description(_SETTINGS)]
+    language: Annotated[str | None, Description("the main one")]
     topics: list[str] | None
     license: Annotated[str | None, Description("SPDX identifier")]
     stars: int | None
     forks: int | None
-    open_issues: int | None
+    open_issues: Annotated[int | None, Description("pull requests included")]
     created_at: datetime | None
     updated_at: datetime | None
     pushed_at: datetime | None
-    url: str | None
+    url: Url
     fetched_at: FetchedAt
     stale: Stale
     error: Failure
@@ -150,18 +162,171 @@ class Credentials(Row):
 class Comment(Row):
     """A comment of an issue or a pull request."""
 
-    id: str | None
-    node_id: str | None
+    id: Id
+    node_id: NodeId
     body: str | None
-    author: Annotated[str | None, Description("login; null for a deleted user")]
+    author: Login
     author_association: Annotated[str | None, Description("such as OWNER, MEMBER or NONE")]
     created_at: datetime | None
     updated_at: datetime | None
-    url: str | None
+    url: Url
     fetched_at: FetchedAt
     stale: Stale
     error: Failure
     cursor: Cursor
+
+
+class Review(Row):
+    """A review of a pull request."""
+
+    id: Id
+    node_id: NodeId
+    state: Annotated[str | None, Description("such as APPROVED or CHANGES_REQUESTED")]
+    body: Text
+    author: Login
+    author_association: Annotated[str | None, Description("such as OWNER, MEMBER or NONE")]
+    commit_sha: Annotated[str | None, Description("the commit that was reviewed")]
+    submitted_at: datetime | None
+    url: Url
+    fetched_at: FetchedAt
+    stale: Stale
+    error: Failure
+    cursor: Cursor
+
+
+class File(Row):
+    """A file that a pull request changes."""
+
+    path: str | None
+    previous_path: Annotated[str | None, Description("its path before it was renamed")]
+    status: Annotated[str | None, Description("such as added, modified, removed or renamed")]
+    additions: int | None
+    deletions: int | None
+    sha: Annotated[str | None, Description("of its content")]
+    patch: Annotated[str | None, Description("the difference; null if GitHub leaves it out")]
+    url: Url
+    fetched_at: FetchedAt
+    stale: Stale
+    error: Failure
+    cursor: Cursor
+
+
+class Commit(Row):
+    """A commit."""
+
+    sha: str | None
+    node_id: NodeId
+    message: str | None
+    author: Annotated[str | None, Description("login; null if GitHub knows no such user")]
+    author_name: Annotated[str | None, Description("as in the commit")]
+    authored_at: datetime | None
+    committer: Annotated[str | None, Description("login; null if GitHub knows no such user")]
+    committed_at: datetime | None
+    parents: Annotated[list[str] | None, Description("their SHAs; several for a merge")]
+    verified: Annotated[bool | None, Description("whether GitHub could verify its signature")]
+    url: Url
+    fetched_at: FetchedAt
+    stale: Stale
+    error: Failure
+    cursor: Cursor
+
+
+class Release(Row):
+    """A release."""
+
+    id: Id
+    node_id: NodeId
+    tag: str | None
+    name: str | None
+    body: Text
+    draft: bool | None
+    prerelease: bool | None
+    author: Login
+    assets: Annotated[list[str] | None, Description("names of its files")]
+    created_at: Annotated[datetime | None, Description("when its commit was made")]
+    published_at: datetime | None
+    url: Url
+    fetched_at: FetchedAt
+    stale: Stale
+    error: Failure
+    cursor: Cursor
+
+
+class WorkflowRun(Row):
+    """A run of a workflow of GitHub Actions."""
+
+    id: Id
+    node_id: NodeId
+    workflow: Annotated[str | None, Description("name of the workflow")]
+    title: str | None
+    number: Annotated[int | None, Description("counts the runs of the workflow")]
+    attempt: int | None
+    event: Annotated[str | None, Description("the event that began it, such as push")]
+    status: Annotated[str | None, Description("such as queued, in_progress or completed")]
+    conclusion: Annotated[str | None, Description("such as success or failure, once completed")]
+    branch: str | None
+    head_sha: str | None
+    actor: Login
+    created_at: datetime | None
+    started_at: Annotated[datetime | None, Description("when its latest attempt began")]
+    updated_at: datetime | None
+    url: Url
+    fetched_at: FetchedAt
+    stale: Stale
+    error: Failure
+    cursor: Cursor
+
+
+Incomplete = Annotated[
+    bool | None, Description("whether GitHub ran out of time, so that results are missing")
+]
+
+
+class FoundIssue(ListedIssue):
+    """An issue or a pull request that a search has found."""
+
+    repository: Annotated[str | None, Description("owner/name")]
+    incomplete: Incomplete
+
+
+class FoundRepository(Repository):
+    """A repository that a search has found."""
+
+    cursor: Cursor
+    incomplete: Incomplete
+
+
+class FoundFile(Row):
+    """A file that a search of code has found."""
+
+    path: str | None
+    name: str | None
+    sha: Annotated[str | None, Description("of its content")]
+    repository: Annotated[str | None, Description("owner/name")]
+    url: Url
+    fetched_at: FetchedAt
+    stale: Stale
+    error: Failure
+    cursor: Cursor
+    incomplete: Incomplete
+
+
+class RawAnswer(Row):
+    """One page of an answer as it is kept: its values, and where the next page is."""
+
+    values: list[dict[str, Any]]
+    next: str | None
+    fetched_at: datetime
+    stale: bool
+
+
+class RawValue(Row):
+    """A value of an answer, as GitHub has it."""
+
+    value: Annotated[dict[str, Any] | None, Description("with GitHub's own names")]
+    fetched_at: FetchedAt
+    stale: Stale
+    error: Failure
 
 
 class Merged(Row):

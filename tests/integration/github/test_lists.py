@@ -10,8 +10,8 @@ import pytest
 
 from sidecypher.errors import CallError
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github.entities import read_issue
 from sidecypher_procedures.github.errors import GithubError
+from sidecypher_procedures.github.lists import ISSUES as LISTED_ISSUES
 from sidecypher_procedures.github.lists import Page, listed
 from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.procedures import list_comments, list_issues, list_pull_requests
@@ -85,7 +85,7 @@ def test_a_few_rows_cost_one_request(origin, paged, client_of) -> None:
     async def scenario() -> list[int]:
         async with client_of(origin.url) as client:
             first = Page.first(Target(Kind.REPOSITORY, "o", "r"), "issues", "per_page=100")
-            found = listed(client, first, read_issue, lambda: 30.0)
+            found = listed(client, first, LISTED_ISSUES, lambda: 30.0)
             return [(await anext(found))[0]["number"] for _ in range(100)]
 
     assert asyncio.run(scenario()) == list(range(1, 101))
@@ -113,7 +113,7 @@ def test_listed_issues_are_kept(origin, paged, client_of) -> None:
     async def scenario() -> None:
         async with client_of(origin.url) as client:
             first = Page.first(Target(Kind.REPOSITORY, "o", "r"), "issues", "per_page=100")
-            found = [each async for each in listed(client, first, read_issue, lambda: 30.0)]
+            found = [each async for each in listed(client, first, LISTED_ISSUES, lambda: 30.0)]
             issue = Target(Kind.ISSUE, "o", "r", 1)
             kept = await client.get(issue)
             assert kept.fields["title"] == found[0].fields["title"]

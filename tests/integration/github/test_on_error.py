@@ -20,6 +20,16 @@ ARGUMENTS = {
     "listIssues": ("o", "r"),
     "listPullRequests": ("o", "r"),
     "listComments": ("o", "r", 7),
+    "listReviews": ("o", "r", 7),
+    "listFiles": ("o", "r", 7),
+    "listCommits": ("o", "r"),
+    "listReleases": ("o", "r"),
+    "listWorkflowRuns": ("o", "r"),
+    "searchIssues": ("a",),
+    "searchRepositories": ("a",),
+    "searchCode": ("a",),
+    "rest": ("/repos/o/r/tags", {}),
+    "graphql": ("{ viewer { login } }", {}),
     "mergeIssue": ("o", "r", 7),
     "mergePullRequest": ("o", "r", 7),
     "mergeRepository": ("o", "r"),
@@ -50,6 +60,9 @@ OUTCOMES = {
     "SC-515": FAILURE,
     "SC-520": FAILURE,
     "SC-521": FAILURE,
+    "SC-522": FAILURE,
+    "SC-523": RAISED,
+    "SC-524": FAILURE,
     "SC-525": FAILURE,
     "SC-530": FAILURE,
     "SC-531": FAILURE,
@@ -84,6 +97,8 @@ def environment(monkeypatch):
 
     monkeypatch.setattr(GithubClient, "get_many", many)
     monkeypatch.setattr(GithubClient, "page", page)
+    monkeypatch.setattr(GithubClient, "answer", page)
+    monkeypatch.setenv("SIDECYPHER_GITHUB_TOKEN", "ghp_" + "0" * 36)
     with ProcedureEnvironment(*BODIES) as environment:
         environment.raised = raised
         yield environment

@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
+from sidecypher.errors import CallError
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher_procedures.github import errors, responses
 from sidecypher_procedures.github.model import Kind, Target
-from sidecypher_procedures.github.procedures import list_issues
+from sidecypher_procedures.github.procedures import list_issues, rest
 from sidecypher_procedures.github.responses import Reply
 
 HELLO = Target(Kind.REPOSITORY, "octokit-fixture-org", "hello-world")
@@ -106,7 +107,7 @@ def test_a_recorded_rename_is_followed(scenario_of, client_of) -> None:
 
 
 def test_a_recorded_error_has_its_outcome(scenario_of) -> None:
-    """A real 422 is a status that reading never gets: one error, without the body."""
+    """A real 422 is one error, without the body."""
     url = scenario_of("errors")
     label = {"name": "foo", "color": "invalid"}
     headers = {"Accept": "application/vnd.github+json"}
@@ -116,7 +117,7 @@ def test_a_recorded_error_has_its_outcome(scenario_of) -> None:
 
     error = responses.failure(reply, HELLO, datetime.now(UTC))
 
-    assert isinstance(error, errors.UnexpectedStatus)
+    assert isinstance(error, errors.Rejected)
     assert error.details == {"status": 422}
     assert "Validation" not in str(error)
 
@@ -131,3 +132,35 @@ def test_a_recorded_list_is_followed_page_by_page(scenario_of, monkeypatch) -> N
         )
 
     assert [row["number"] for row in rows] == list(range(13, 0, -1))
+
+
+@pytest.fixture
+def call_rest(scenario_of, monkeypatch):
+    """Call `github.rest` in a scenario."""
+    with ProcedureEnvironment(rest) as environment:
+
+        def call(scenario, *arguments):
+            monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", scenario_of(scenario))
+            return environment.call("github.rest", *arguments)
+
+        yield call
+
+
+def test_a_recorded_search_is_a_row_for_each_item(call_rest) -> None:
+    """A real search has two results, whose total is on its one page."""
+    query = {"q": "sesame repo:octokit-fixture-org/search-issues"}
+
+    rows = call_rest("search-issues", "/search/issues", query, {"limit": 10})
+
+    assert [(row["value"]["number"], row["value"]["title"]) for row in rows] == [
+        (2, "Sesame seeds split without a pop!"),
+        (1, "The doors don\N{RIGHT SINGLE QUOTATION MARK}t open"),
+    ]
+
+
+def test_a_recorded_archive_is_refused(call_rest) -> None:
+    """The answer is not JSON but an archive, and nothing of it is in the error."""
+    with pytest.raises(CallError, match="not JSON") as caught:
+        call_rest("get-archive", "/repos/octokit-fixture-org/get-archive/tarball/main")
+
+    assert caught.value.code == "SC-511"
