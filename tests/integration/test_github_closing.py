@@ -15,7 +15,7 @@ from fix_graphql import Graph
 from sidecypher import Node
 from sidecypher.cli.demo.replay import _Handler
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github.procedures import merge_pull_request
+from sidecypher_procedures.github.procedures import merge_pull_request, merge_pull_requests
 
 RESOLVED = "MATCH (p:PullRequest)-[:RESOLVES]->(i:Issue) RETURN p.id, i.id"
 
@@ -54,15 +54,15 @@ def merge(session, world, with_token):
     return rows
 
 
-def merged(runner, *arguments):
-    """Merge a pull request by a sidecar inside the test; its rows."""
+def merged(runner, *arguments, name="github.mergePullRequest"):
+    """Merge pull requests by a sidecar inside the test; its rows."""
 
     def run(cypher, parameters):
         records = [dict(record) for record in runner.run(cypher, parameters)]
         return [{name: value(found) for name, found in each.items()} for each in records]
 
-    with ProcedureEnvironment(merge_pull_request, run=run) as environment:
-        return environment.call("github.mergePullRequest", *arguments)
+    with ProcedureEnvironment(merge_pull_request, merge_pull_requests, run=run) as environment:
+        return environment.call(name, *arguments)
 
 
 def value(found):
@@ -122,6 +122,25 @@ def test_the_first_hundred_count(session, world, queries, merge):
 
     assert len(session.run(RESOLVED).values()) == 100
     assert len(queries) == 1
+
+
+def test_many_pull_requests_cost_one_query(session, world, queries, with_token):
+    """A list of them is asked for what they resolve by fifty, and each resolves its own."""
+    del with_token
+    world.repository()
+    issues = {number: world.issue(number) for number in range(1, 61)}
+    pulls = {
+        number: world.pull_request(
+            number + 100, "", state="open", closing=[f"/repos/ann/{world.name}/issues/{number}"]
+        )
+        for number in issues
+    }
+
+    [row] = merged(session, "ann", world.name, {}, name="github.mergePullRequests")
+
+    assert (row["merged"], row["done"], len(queries)) == (60, True, 2)
+    expected = [[pulls[number], issues[number]] for number in issues]
+    assert sorted(session.run(RESOLVED).values()) == sorted(expected)
 
 
 def test_its_text_counts_where_rest_is_wanted(session, world, queries, merge):

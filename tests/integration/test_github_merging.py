@@ -437,13 +437,13 @@ PARAMETERS = {
     "fullNameKey": "o7/r7",
     "createdAt": CREATED,
     "ownerId": "7",
-    "authorId": "7",
-    "repositoryId": "8",
-    "number": 7,
     "at": CREATED,
     "users": [{"id": "7", "login": "u8", "at": CREATED}],
     "comments": [{"id": "7", "createdAt": CREATED}],
-    "issues": ["7"],
+    "resolved": [{"pullId": "7", "issueId": "7"}],
+    "things": [
+        {"id": "7", "repositoryId": "8", "number": 7, "createdAt": CREATED, "authorId": "7"}
+    ],
 }
 
 

@@ -9,6 +9,7 @@ from collections.abc import (
     Iterable,
     Iterator,
     Mapping,
+    Sequence,
 )
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime
@@ -302,20 +303,26 @@ class GithubClient:
                 entry = self._found_entry(json, target)
                 self._cache.put(reply.credential_key, target.key, entry, since)
 
-    async def closing(self, pull: Target, *, wait: float = 30.0) -> list[tuple[Snapshot, Snapshot]]:
-        """Fetch the first hundred issues that a pull request closes, each with its repository.
+    async def closing(
+        self, pulls: Sequence[Target], *, wait: float = 30.0
+    ) -> list[list[tuple[Snapshot, Snapshot]]]:
+        """Fetch the first hundred issues that each pull request closes, with their repositories.
 
-        They are not cached, and have the columns that a merge needs.
+        The pull requests are of one repository. The issues are not cached, and have the columns
+        that a merge needs.
 
         Raises:
-            GithubError: The pull request does not exist, or GitHub's GraphQL API failed.
+            GithubError: A pull request does not exist, or GitHub's GraphQL API failed.
         """
-        fetch = partial(closing_references, self._connection, pull, self._clock.now())
-        async with _within(wait, f"`{pull}`"):
+        fetch = partial(closing_references, self._connection, pulls, self._clock.now())
+        async with _within(wait, f"`{pulls[0]}`"):
             found = await retrying(fetch, wait=wait, clock=self._clock)
         return [
-            (self._fetched(Kind.ISSUE, issue, pull), self._fetched(Kind.REPOSITORY, home, pull))
-            for issue, home in found
+            [
+                (self._fetched(Kind.ISSUE, issue, pull), self._fetched(Kind.REPOSITORY, home, pull))
+                for issue, home in references
+            ]
+            for pull, references in zip(pulls, found, strict=True)
         ]
 
     def _fetched(self, kind: Kind, json: Mapping[str, Any], pull: Target) -> Snapshot:

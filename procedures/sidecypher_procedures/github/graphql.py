@@ -301,18 +301,12 @@ def _thing(target: Target, node: Any) -> Thing:
         )
 
 
-_PULL_REQUEST: Final = ("repository", "pullRequest")
-_REFERENCES: Final = (*_PULL_REQUEST, "closingIssuesReferences")
-_NODES: Final = (*_REFERENCES, "nodes")
-
 # The first hundred: GitHub allows ten links by hand, but a text may name any number of issues.
-CLOSING_REFERENCES: Final = f"""query($owner: String!, $name: String!, $number: Int!) {{
-    repository(owner: $owner, name: $name) {{ pullRequest(number: $number) {{
-        closingIssuesReferences(first: 100) {{ nodes {{
-            fullDatabaseId number createdAt
-            author {AUTHOR}
-            repository {{ databaseId name nameWithOwner createdAt updatedAt owner {OWNER} }}
-        }} }}
+_CLOSING: Final = f"""fragment closing on PullRequest {{
+    closingIssuesReferences(first: 100) {{ nodes {{
+        fullDatabaseId number createdAt
+        author {AUTHOR}
+        repository {{ databaseId name nameWithOwner createdAt updatedAt owner {OWNER} }}
     }} }}
 }}
 """
@@ -320,41 +314,78 @@ CLOSING_REFERENCES: Final = f"""query($owner: String!, $name: String!, $number: 
 Json = dict[str, Any]
 
 
-async def closing_references(
-    connection: Connection, pull: Target, now: datetime
-) -> list[tuple[Json, Json]]:
-    """Fetch the issues that a pull request closes and their repositories, in the shape of REST.
+def closing_document(pulls: Sequence[Target]) -> Document:
+    """Return the query for the issues that pull requests of one repository close.
 
-    Issues that the token cannot see are left out.
+    Example:
+        >>> made = closing_document([Target(Kind.PULL_REQUEST, "octocat", "Hello-World", 7)])
+        >>> made.variables, list(made.places.values())
+        ({'owner': 'octocat', 'name': 'Hello-World', 'number0': 7}, [('repository', 'k0')])
+    """
+    numbers = {f"number{index}": pull.number for index, pull in enumerate(pulls)}
+    declared = "".join(f", ${name}: Int!" for name in numbers)
+    fields = " ".join(
+        f"k{index}: pullRequest(number: ${name}) {{ ...closing }}"
+        for index, name in enumerate(numbers)
+    )
+    text = f"""query($owner: String!, $name: String!{declared}) {{
+    repository(owner: $owner, name: $name) {{ {fields} }}
+}}
+{_CLOSING}"""
+    variables = {"owner": pulls[0].owner, "name": pulls[0].repo, **numbers}
+    places: dict[Target, tuple[str, ...]] = {
+        pull: ("repository", f"k{index}") for index, pull in enumerate(pulls)
+    }
+    return Document(text, variables, places)
+
+
+async def closing_references(
+    connection: Connection, pulls: Sequence[Target], now: datetime
+) -> list[list[tuple[Json, Json]]]:
+    """Fetch the issues that pull requests close and their repositories, in the shape of REST.
+
+    The pull requests are of one repository. A query that overloads GitHub is split in half. Issues
+    that the token cannot see are left out.
 
     Raises:
         GithubError: There is no connection to GitHub, no such pull request, or no usable answer.
     """
-    variables = {"owner": pull.owner, "name": pull.repo, "number": pull.number}
+    made = closing_document(pulls)
     try:
-        reply = await query(connection, CLOSING_REFERENCES, variables, now)
+        reply = await query(connection, made.text, made.variables, now)
         if reply.status != httpx.codes.OK:
-            raise responses.failure(reply, pull, now)
-        return _references(read_answer(reply), pull)
+            raise responses.failure(reply, pulls[0], now)
+        answer = read_answer(reply)
     except Overloaded as overloaded:
-        raise overloaded.failure(pull) from overloaded
+        middle = len(pulls) // 2
+        if not middle:
+            raise overloaded.failure(pulls[0]) from overloaded
+        halves = pulls[:middle], pulls[middle:]
+        return [
+            found for half in halves for found in await closing_references(connection, half, now)
+        ]
+    return [_references(answer, pull, place) for pull, place in made.places.items()]
 
 
-def _references(answer: Answer, pull: Target) -> list[tuple[Json, Json]]:
+def _references(answer: Answer, pull: Target, place: tuple[str, ...]) -> list[tuple[Json, Json]]:
+    references = (*place, "closingIssuesReferences")
+    nodes_at = (*references, "nodes")
     unseen = set()
     for error in answer.errors:
-        if len(error.path) > len(_NODES):
-            unseen.add(error.path[len(_NODES)])
-        elif len(error.path) < len(_REFERENCES) or not is_forbidden(error):
+        if tuple(error.path[: len(place)]) != place[: len(error.path)]:
+            continue
+        if len(error.path) > len(nodes_at):
+            unseen.add(error.path[len(nodes_at)])
+        elif len(error.path) < len(references) or not is_forbidden(error):
             raise failure(pull, error)
-    if nested(answer.data, *_PULL_REQUEST) is None:
+    if nested(answer.data, *place) is None:
         raise responses.absence(errors.NotFound, pull)
-    nodes = enumerate(nested(answer.data, *_NODES) or [])
+    nodes = enumerate(nested(answer.data, *nodes_at) or [])
     try:
         return [
             reference(node) for index, node in nodes if node is not None and index not in unseen
         ]
     except (AttributeError, KeyError, TypeError, ValueError):
         raise errors.UnusableAnswer(
-            f"GitHub's GraphQL answer for the {pull.kind.value} `{pull}` has another shape"
+            f"GitHub's GraphQL answer for the {pull.what} has another shape"
         ) from None

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from typing import Any, Final
 
 from sidecypher import Context, Node
@@ -15,14 +15,17 @@ from sidecypher_procedures.github.errors import (
     NotFound,
     UnusableAnswer,
 )
-from sidecypher_procedures.github.lists import COMMENTS, Page, listed
+from sidecypher_procedures.github.lists import COMMENTS, List, Listed, Page, listed
 from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.options import CommentListOptions, FetchOptions
 from sidecypher_procedures.github.rows import Merged, instead
-from sidecypher_procedures.github.store import Reported, Resolved
+from sidecypher_procedures.github.store import Placed, Reported
 
 MOST_ISSUES: Final = 20
 """The most issues read from one text: each may cost a request, and anybody can write the text."""
+
+# GitHub computes up to 500 000 nodes for a query; each pull request has up to 100.
+_PULLS_PER_QUERY: Final = 50
 
 # Unclosed blocks end with the text, which avoids quadratic searches.
 _NOT_PROSE: Final = re.compile(
@@ -77,30 +80,55 @@ class MergeSource:
         found = listed(self._client, first, COMMENTS, self._wait)
         return [thing.fields async for thing in found]
 
-    async def resolved(self, pull: Reported, repository: Reported) -> list[Resolved]:
-        """Return the issues that a pull request closes, from GraphQL, or else from its text."""
-        if self.how.api == "rest" or not self._client.has_token:
-            return await self._resolved_by_text(pull, repository)
-        fields = repository.fields
-        target = Target(Kind.PULL_REQUEST, fields["owner"], fields["name"], pull.fields["number"])
-        found = await self._client.closing(target, wait=self._wait())
-        return [
-            Resolved(_reported(issue, target), _reported(home, target)) for issue, home in found
-        ]
-
-    async def _resolved_by_text(self, pull: Reported, repository: Reported) -> list[Resolved]:
-        fields = repository.fields
-        if pull.fields["base_branch"] != fields["default_branch"]:
+    async def resolved(self, pulls: Sequence[Reported], repository: Reported) -> list[list[Placed]]:
+        """Return the issues that each pull request closes, from GraphQL or else from its text."""
+        if not pulls:
             return []
-        numbers = closed_issues(pull.fields["body"] or "", fields["full_name"], fields["url"])
-        targets = [Target(Kind.ISSUE, fields["owner"], fields["name"], n) for n in numbers]
+        if self.how.api == "rest" or not self._client.has_token:
+            return await self._resolved_by_text(pulls, repository)
+        fields = repository.fields
+        targets = [
+            Target(Kind.PULL_REQUEST, fields["owner"], fields["name"], pull.fields["number"])
+            for pull in pulls
+        ]
+        found: list[list[Placed]] = []
+        for start in range(0, len(targets), _PULLS_PER_QUERY):
+            group = targets[start : start + _PULLS_PER_QUERY]
+            closing = await self._client.closing(group, wait=self._wait())
+            found += [
+                [Placed(_reported(issue, target), _reported(home, target)) for issue, home in each]
+                for target, each in zip(group, closing, strict=True)
+            ]
+        return found
+
+    async def _resolved_by_text(
+        self, pulls: Sequence[Reported], repository: Reported
+    ) -> list[list[Placed]]:
+        fields = repository.fields
+        named = [
+            closed_issues(pull.fields["body"] or "", fields["full_name"], fields["url"])
+            if pull.fields["base_branch"] == fields["default_branch"]
+            else []
+            for pull in pulls
+        ]
+        issues = await self._issues(repository, sorted({n for numbers in named for n in numbers}))
+        return [[issues[n] for n in numbers if n in issues] for numbers in named]
+
+    async def _issues(self, repository: Reported, numbers: Sequence[int]) -> dict[int, Placed]:
+        """Return the issues with these numbers that are in the repository."""
+        owner, name = repository.fields["owner"], repository.fields["name"]
+        targets = [Target(Kind.ISSUE, owner, name, number) for number in numbers]
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._issue(target)) for target in targets]
         except ExceptionGroup as failures:
             # The first failure cancelled the other tasks.
             raise failures.exceptions[0] from None
-        return [Resolved(issue, repository) for task in tasks if (issue := task.result())]
+        return {
+            number: Placed(issue, repository)
+            for number, task in zip(numbers, tasks, strict=True)
+            if (issue := task.result())
+        }
 
     async def _issue(self, target: Target) -> Reported | None:
         try:
@@ -110,6 +138,10 @@ class MergeSource:
         here = f"{target.owner}/{target.repo}"
         was_transferred = (full_name or here).lower() != here.lower()
         return None if found.fields["is_pull_request"] or was_transferred else found
+
+    def listed(self, wanted: List[Any], first: Page, limit: int) -> AsyncIterator[Listed]:
+        """Yield the entities of a list, at most `limit`."""
+        return listed(self._client, first, wanted, self._wait, limit)
 
     def _wait(self) -> float:
         return self.how.wait(self._deadline)
@@ -141,15 +173,19 @@ async def write_issue(
         raise NotAnIssue(f"`{target}` is a pull request, and gets no node of an issue")
     repository = await source.repository_of(target, full_name)
     comments = await source.comments(target) if with_comments else []
-    return await store.merge_issue(ctx, issue, repository, comments)
+    [node] = await store.merge_issues(ctx, [Placed(issue, repository)])
+    if comments:
+        await store.merge_comments(ctx, issue, comments)
+    return node
 
 
 async def write_pull_request(ctx: Context, source: MergeSource, target: Target) -> Node:
     """Merge the node of a pull request, with the issues that it resolves."""
     pull, full_name = await source.get(target)
     repository = await source.repository_of(target, full_name)
-    resolves = await source.resolved(pull, repository)
-    return await store.merge_pull_request(ctx, pull, repository, resolves)
+    [resolves] = await source.resolved([pull], repository)
+    [node] = await store.merge_pull_requests(ctx, [Placed(pull, repository, resolves)])
+    return node
 
 
 async def merged_row(

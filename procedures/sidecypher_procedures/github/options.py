@@ -112,6 +112,20 @@ class MergeIssueOptions(FetchOptions):
     comments: Annotated[bool, Description("whether its comments get nodes too")] = False
 
 
+class MergeListOptions(FetchOptions):
+    """Which issues or pull requests of a repository are merged by one call."""
+
+    state: Annotated[Literal["open", "closed", "all"], Description("which of them")] = "all"
+    since: Since = None
+    limit: Annotated[
+        int, Description("entries of the list to read at most"), Field(ge=0, le=10_000)
+    ] = 1_000
+    cursor: Annotated[
+        Annotated[str, AfterValidator(_cursor)] | None,
+        Description("only entries after those of the call that returned this `cursor`"),
+    ] = None
+
+
 class ListOptions(RequestOptions):
     """Filter, order and page of a list from GitHub's REST API."""
 

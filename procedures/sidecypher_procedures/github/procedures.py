@@ -14,7 +14,7 @@ from sidecypher import (
     procedure,
     webhook,
 )
-from sidecypher_procedures.github import lists, rows
+from sidecypher_procedures.github import bulk, lists, rows
 from sidecypher_procedures.github.client import GithubClient, Snapshot
 from sidecypher_procedures.github.console import show_github  # noqa: F401 - offered here
 from sidecypher_procedures.github.errors import GithubError, InvalidOption, no_token
@@ -36,6 +36,7 @@ from sidecypher_procedures.github.options import (
     IssueSearchOptions,
     ListOptions,
     MergeIssueOptions,
+    MergeListOptions,
     PullRequestListOptions,
     RawOptions,
     RepositorySearchOptions,
@@ -345,6 +346,22 @@ async def merge_pull_request(
     source = MergeSource(ctx, options)
     target = Target(Kind.PULL_REQUEST, owner, repo, number)
     return await merged_row(ctx, source.how, write_pull_request(ctx, source, target))
+
+
+@procedure("github.mergeIssues", mode="WRITE", timeout=300.0)
+async def merge_issues(
+    ctx: Context, owner: str, repo: str, options: MergeListOptions = MergeListOptions()
+) -> rows.MergedList | None:
+    """Merge the nodes of many issues from pages of a list; pull requests are skipped."""
+    return await bulk.merge_issues(ctx, Target(Kind.REPOSITORY, owner, repo), options)
+
+
+@procedure("github.mergePullRequests", mode="WRITE", timeout=300.0)
+async def merge_pull_requests(
+    ctx: Context, owner: str, repo: str, options: MergeListOptions = MergeListOptions()
+) -> rows.MergedList | None:
+    """Merge the nodes of many pull requests from pages of a list, with what they resolve."""
+    return await bulk.merge_pull_requests(ctx, Target(Kind.REPOSITORY, owner, repo), options)
 
 
 @procedure("github.receiveWebhook", mode="WRITE", timeout=30.0, admin=True)

@@ -336,6 +336,16 @@ class Merged(Row):
     error: Failure
 
 
+class MergedList(Row):
+    """What one call has merged of a list."""
+
+    merged: Annotated[int | None, Description("how many nodes are there now")]
+    skipped: Annotated[int | None, Description("how many pull requests a list of issues had")]
+    cursor: Annotated[str | None, Description("the option `cursor` that continues after them")]
+    done: Annotated[bool | None, Description("whether the list ended")]
+    error: Failure
+
+
 ROWS: Final[Mapping[Kind, type[Issue | PullRequest | Repository]]] = {
     Kind.ISSUE: Issue,
     Kind.PULL_REQUEST: PullRequest,
@@ -359,16 +369,21 @@ def instead(row: type[R], error: GithubError, on_error: OnError) -> R | None:
     return None
 
 
-def failed(row: type[R], error: GithubError) -> R:
-    """Return a row of nulls with the error in its column `error`."""
-    columns: dict[str, Any] = dict.fromkeys(row.__struct_fields__)
-    columns["error"] = {
+def facts(error: GithubError) -> dict[str, Any]:
+    """Return an error as the value of a column `error`."""
+    return {
         "code": error.code,
         "message": error.message,
         "hint": error.hint,
         "retryable": error.retryable,
         "details": error.details,
     }
+
+
+def failed(row: type[R], error: GithubError) -> R:
+    """Return a row of nulls with the error in its column `error`."""
+    columns: dict[str, Any] = dict.fromkeys(row.__struct_fields__)
+    columns["error"] = facts(error)
     return row(**columns)
 
 

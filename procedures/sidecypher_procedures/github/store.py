@@ -84,14 +84,15 @@ _OWNER: Final = """
 
 def _merging(label: LiteralString, belonging: LiteralString) -> LiteralString:
     return f"""
-    MATCH (r:Repository {{id: $repositoryId}})
-    MERGE (i:{label} {{id: $id}})
-    SET i.repositoryId = $repositoryId, i.number = $number, i.createdAt = $createdAt
+    UNWIND $things AS thing
+    MATCH (r:Repository {{id: thing.repositoryId}})
+    MERGE (i:{label} {{id: thing.id}})
+    SET i.repositoryId = thing.repositoryId, i.number = thing.number, i.createdAt = thing.createdAt
     MERGE (i)-[:BELONGS_TO]->(r)
     MERGE (r)-[:{belonging}]->(i)
-    WITH i
-    CALL (i) {{
-        MATCH (u:User {{id: $authorId}}) WHERE NOT EXISTS {{ (i)-[:CREATED_BY]->(u) }}
+    WITH i, thing
+    CALL (i, thing) {{
+        MATCH (u:User {{id: thing.authorId}}) WHERE NOT EXISTS {{ (i)-[:CREATED_BY]->(u) }}
         CREATE (i)-[:CREATED_BY]->(u)
     }}
     RETURN i AS node
@@ -108,9 +109,9 @@ _COMMENTS: Final = """
     MERGE (i)-[:HAS_COMMENTS]->(c)
 """
 _RESOLVES: Final = """
-    MATCH (p:PullRequest {id: $id})
-    UNWIND $issues AS issue
-    MATCH (i:Issue {id: issue})
+    UNWIND $resolved AS pair
+    MATCH (p:PullRequest {id: pair.pullId})
+    MATCH (i:Issue {id: pair.issueId})
     MERGE (p)-[:RESOLVES]->(i)
 """
 
@@ -131,11 +132,15 @@ class Reported:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
-    """An issue that a pull request resolves, and its repository."""
+class Placed:
+    """An issue or a pull request, its repository, and the issues that a pull request resolves.
 
-    issue: Reported
+    The issues may be of other repositories, and resolve nothing themselves.
+    """
+
+    thing: Reported
     repository: Reported
+    resolves: "Sequence[Placed]" = ()
 
 
 async def merge_repository(ctx: Context, repository: Reported) -> Node:
@@ -143,37 +148,48 @@ async def merge_repository(ctx: Context, repository: Reported) -> Node:
     return await _merge_repositories(ctx, [repository])
 
 
-async def merge_issue(
-    ctx: Context, issue: Reported, repository: Reported, comments: Sequence[Fields] = ()
-) -> Node:
-    """Merge an issue with its repository, its author and its comments, and return its node.
+async def merge_issues(ctx: Context, issues: Sequence[Placed]) -> list[Node]:
+    """Merge issues with their repositories and their authors, and return their nodes.
 
-    The issue must not be a pull request.
+    None of them is a pull request.
     """
-    await _merge_repositories(ctx, [repository], [issue])
-    node = await _merge_into(ctx, _ISSUE, issue, repository)
-    if comments:
-        found = [{"id": one["id"], "createdAt": one["created_at"]} for one in comments]
-        await ctx.run(_COMMENTS, id=issue.fields["id"], comments=found)
-    return node
+    return await _merge_all(ctx, _ISSUE, issues)
 
 
-async def merge_pull_request(
-    ctx: Context, pull: Reported, repository: Reported, resolves: Sequence[Resolved] = ()
-) -> Node:
-    """Merge a pull request with its repository, its author and the issues it resolves.
+async def merge_comments(ctx: Context, issue: Reported, comments: Sequence[Fields]) -> None:
+    """Merge the comments of an issue that is there."""
+    found = [{"id": one["id"], "createdAt": one["created_at"]} for one in comments]
+    await ctx.run(_COMMENTS, id=issue.fields["id"], comments=found)
 
-    Returns its node. The issues may be of other repositories.
+
+async def merge_pull_requests(ctx: Context, pulls: Sequence[Placed]) -> list[Node]:
+    """Merge pull requests with their repositories, their authors and the issues they resolve.
+
+    Returns their nodes.
     """
-    homes = [repository, *(each.repository for each in resolves)]
-    await _merge_repositories(ctx, homes, [pull, *(each.issue for each in resolves)])
-    for each in resolves:
-        await _merge_into(ctx, _ISSUE, each.issue, each.repository)
-    node = await _merge_into(ctx, _PULL_REQUEST, pull, repository)
-    if resolves:
-        issues = [each.issue.fields["id"] for each in resolves]
-        await ctx.run(_RESOLVES, id=pull.fields["id"], issues=issues)
-    return node
+    nodes = await _merge_all(ctx, _PULL_REQUEST, pulls)
+    resolved = [
+        {"pullId": pull.thing.fields["id"], "issueId": issue.thing.fields["id"]}
+        for pull in pulls
+        for issue in pull.resolves
+    ]
+    if resolved:
+        await ctx.run(_RESOLVES, resolved=resolved)
+    return nodes
+
+
+async def _merge_all(
+    ctx: Context, statement: LiteralString, things: Sequence[Placed]
+) -> list[Node]:
+    if not things:
+        return []
+    issues = {each.thing.fields["id"]: each for thing in things for each in thing.resolves}
+    placed = [*things, *issues.values()]
+    homes = [each.repository for each in placed]
+    await _merge_repositories(ctx, homes, [each.thing for each in placed])
+    if issues:
+        await _merge_into(ctx, _ISSUE, issues.values())
+    return await _merge_into(ctx, statement, things)
 
 
 async def _merge_repositories(
@@ -221,17 +237,22 @@ def _users(things: Iterable[Reported]) -> list[dict[str, Any]]:
 
 
 async def _merge_into(
-    ctx: Context, statement: LiteralString, thing: Reported, repository: Reported
-) -> Node:
+    ctx: Context, statement: LiteralString, things: Iterable[Placed]
+) -> list[Node]:
     found = await ctx.run(
         statement,
-        id=thing.fields["id"],
-        repositoryId=repository.fields["id"],
-        number=thing.fields["number"],
-        createdAt=thing.fields["created_at"],
-        authorId=thing.user and thing.user.id,
+        things=[
+            {
+                "id": each.thing.fields["id"],
+                "repositoryId": each.repository.fields["id"],
+                "number": each.thing.fields["number"],
+                "createdAt": each.thing.fields["created_at"],
+                "authorId": each.thing.user and each.thing.user.id,
+            }
+            for each in things
+        ],
     )
-    return _node(found.single())
+    return [_node(record) for record in found]
 
 
 def _node(record: Mapping[str, Any]) -> Node:

@@ -165,20 +165,18 @@ def pull(origin):
 
 
 UNUSABLE = {
-    "SC-503": {"data": {"repository": {"pullRequest": None}}},
+    "SC-503": {"data": {"repository": {"k0": None}}},
     "SC-506": {
-        "data": {"repository": {"pullRequest": None}},
-        "errors": [{"type": "FORBIDDEN", "path": ["repository", "pullRequest"]}],
+        "data": {"repository": {"k0": None}},
+        "errors": [{"type": "FORBIDDEN", "path": ["repository", "k0"]}],
     },
     "SC-507": {"errors": [{"type": "RATE_LIMITED"}]},
     "SC-508": {
-        "data": {"repository": {"pullRequest": {"closingIssuesReferences": None}}},
-        "errors": [{"path": ["repository", "pullRequest", "closingIssuesReferences"]}],
+        "data": {"repository": {"k0": {"closingIssuesReferences": None}}},
+        "errors": [{"path": ["repository", "k0", "closingIssuesReferences"]}],
     },
     "SC-510": {"data": None, "errors": [{"message": "Something went wrong"}]},
-    "SC-511": {
-        "data": {"repository": {"pullRequest": {"closingIssuesReferences": {"nodes": [{}]}}}}
-    },
+    "SC-511": {"data": {"repository": {"k0": {"closingIssuesReferences": {"nodes": [{}]}}}}},
     "SC-515": {"errors": [{"extensions": {"code": "undefinedField"}}]},
 }
 
@@ -204,7 +202,7 @@ def test_references_that_cannot_be_had_are_told(pull, answering, merge, graph, c
     assert graph.statements == []
 
 
-CLOSING = ["repository", "pullRequest", "closingIssuesReferences"]
+CLOSING = ["repository", "k0", "closingIssuesReferences"]
 
 
 @pytest.mark.usefixtures("with_token")
@@ -236,14 +234,14 @@ def test_issues_that_the_token_may_not_see_are_left_out(
 ) -> None:
     """Whether GitHub hides one of them or, from who may read no issues, all."""
     answer = {
-        "data": {"repository": {"pullRequest": {"closingIssuesReferences": found}}},
+        "data": {"repository": {"k0": {"closingIssuesReferences": found}}},
         "errors": [{"type": "FORBIDDEN", "path": forbidden}] if forbidden else [],
     }
     origin.answer = lambda _: answering.of(answer)
 
     async def scenario() -> None:
         async with client_of(origin.url, token="secret") as client:
-            assert await client.closing(Target(Kind.PULL_REQUEST, "o", "r", 9)) == []
+            assert await client.closing([Target(Kind.PULL_REQUEST, "o", "r", 9)]) == [[]]
 
     asyncio.run(scenario())
 

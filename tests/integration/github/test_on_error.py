@@ -33,6 +33,8 @@ ARGUMENTS = {
     "mergeIssue": ("o", "r", 7),
     "mergePullRequest": ("o", "r", 7),
     "mergeRepository": ("o", "r"),
+    "mergeIssues": ("o", "r"),
+    "mergePullRequests": ("o", "r"),
 }
 BATCHES = [name for name in ARGUMENTS if name.startswith("get")]
 BODIES = [each for each in vars(github).values() if hasattr(each, MARK)]

@@ -19,9 +19,10 @@ from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.rows import Received
 from sidecypher_procedures.github.settings import WebhookSettings
 from sidecypher_procedures.github.store import (
+    Placed,
     Reported,
-    merge_issue,
-    merge_pull_request,
+    merge_issues,
+    merge_pull_requests,
     merge_repository,
 )
 from sidecypher_procedures.github.webhooks.payload import (
@@ -67,10 +68,12 @@ async def merge_nodes(ctx: Context, event: str, payload: Payload) -> dict[str, s
     home = Reported(repository, _user(found["repository"]), at)
     # GitHub returns a pull request as an issue too, with another id.
     if issue and not issue["is_pull_request"]:
-        await merge_issue(ctx, Reported(issue, _user(found["issue"]), at), home)
+        await merge_issues(ctx, [Placed(Reported(issue, _user(found["issue"]), at), home)])
         return {"repository": repository["id"], "issue": issue["id"]}
     if pull:
-        await merge_pull_request(ctx, Reported(pull, _user(found["pull_request"]), at), home)
+        await merge_pull_requests(
+            ctx, [Placed(Reported(pull, _user(found["pull_request"]), at), home)]
+        )
     else:
         await merge_repository(ctx, home)
     return {"repository": repository["id"]}
