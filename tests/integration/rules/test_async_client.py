@@ -23,7 +23,8 @@ def connect(server, session):
     def make(*, port=None, **settings):
         address = server.facts["bolt"] if port is None else f"bolt://127.0.0.1:{port}"
         # Neo4j plans a statement when it is first asked it, which may take a while.
-        given = {"timeout": 10.0, "uri": address, "password": server.password} | settings
+        slow = {"timeout": 60.0, "write_timeout": 60.0}
+        given = {"uri": address, "password": server.password, **slow, **settings}
         return AsyncMemoryClient(ClientSettings(mode="REQUIRED", **given))
 
     return make

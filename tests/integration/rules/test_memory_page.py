@@ -2,16 +2,24 @@
 
 import hashlib
 import json
+import os
+import socket
 import subprocess
 import sys
+from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import shared_cache
 from docs.pages import ROOT, blocks
 
+from sidecypher.host.settings import load_settings
+
 PAGE = blocks("python neo4j", "text", pages=[ROOT / "docs/memory.md"])
 RECORDING = ROOT / "tests/data/rules/chat.json"
+# Neo4j plans a statement when it is first asked it, which may take a while.
+PATIENCE = {"SIDECYPHER_GRAPHRAG_TIMEOUT": "60", "SIDECYPHER_GRAPHRAG_WRITE_TIMEOUT": "60"}
 LOCK = ROOT / "tests/frameworks/requirements.lock"
 
 
@@ -65,8 +73,7 @@ def run_block(server, frameworks, outside, clean_environment, tmp_path):
         "NEO4J_URI": server.facts["bolt"],
         "NEO4J_PASSWORD": server.password,
         "SIDECYPHER_GRAPHRAG_MODE": "REQUIRED",
-        # Neo4j plans a statement when it is first asked it, which may take a while.
-        "SIDECYPHER_GRAPHRAG_TIMEOUT": "30",
+        **PATIENCE,
         "OPENAI_BASE_URL": f"{outside.url}/v1",
         "OPENAI_API_KEY": "a key",
         "PYTHONPATH": str(frameworks),
@@ -91,6 +98,35 @@ def test_every_program_of_the_page_prints_what_it_shows(session, model, run_bloc
 
     assert printed == [shown.text for _, shown in programs]
     assert model.left == []
+
+
+@pytest.mark.deep
+def test_the_commands_of_the_page_start_the_memory(tmp_path, clean_environment):
+    """Whoever types the commands in an account without a home can run the first program."""
+    [commands] = blocks("sh", pages=[ROOT / "docs/memory.md"])
+    port = free_port()
+    environment = clean_environment | {
+        "HOME": str(tmp_path),
+        # What was downloaded for other tests.
+        "XDG_CACHE_HOME": str(load_settings({}).cache_dir.parent),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "NEO4J_URI": f"bolt://127.0.0.1:{port}",
+        **PATIENCE,
+    }
+    (tmp_path / "agent.py").write_text(PAGE[0].text, encoding="utf-8")
+    script = commands.text.replace("7687", str(port)) + "python agent.py > shown\n"
+    run = partial(subprocess.run, env=environment, cwd=tmp_path, check=True, timeout=400)
+
+    try:
+        run(["bash", "-ec", script])
+    finally:
+        run(["sidecypher", "down"])
+    assert (tmp_path / "shown").read_text(encoding="utf-8") == PAGE[1].text
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
 
 
 def test_the_first_rule_takes_six_lines():
