@@ -102,7 +102,7 @@ def _story(name: str) -> str:
     for page in sorted(_PAGE.parent.glob(f"{namespace}*.md")):
         if heading.search(page.read_text(encoding="utf-8")):
             return f"[{name}]({page.name}#{anchor})"
-    return f"[{namespace}.*]({namespace}.md)"
+    return f"[{namespace}]({namespace}.md)"
 
 
 def _namespace(entry: ProcedureEntry) -> str:
