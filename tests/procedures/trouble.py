@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -87,6 +88,17 @@ def work(ctx: Context, mark: str) -> Text:
         while True:
             ctx.check()
             _never.wait(0.005)
+
+
+@procedure("trouble.progress", timeout=60.0)
+def progress(ctx: Context, mark: str) -> Text:
+    """Work for ever, and report how often it has looked whether anybody still waits."""
+    with _noted(mark):
+        for done in itertools.count(1):
+            ctx.progress(done, 1_000_000)
+            ctx.check()
+            _never.wait(0.005)
+    return Text(value="never")
 
 
 @procedure("trouble.workAsync", timeout=60.0)

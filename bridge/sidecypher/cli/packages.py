@@ -32,6 +32,7 @@ __all__ = [
     "Home",
     "Service",
     "list_tools",
+    "load_token",
     "open_client",
     "run_cypher",
     "service_log",
@@ -146,6 +147,32 @@ def list_tools(*, home: Path | None = None, config: Path | None = None) -> "Iter
     from sidecypher.cli import tools  # noqa: PLC0415
 
     return tools.list_tools(home=home, config=config)
+
+
+def load_token(
+    name: str, *, home: Path | None = None, config: Path | None = None
+) -> tuple[bytes, Path]:
+    """Return a secret token and its file, which is made at first use for its owner only.
+
+    Args:
+        name: Name of the file in the run folder.
+        home: The value of `--home`.
+        config: The value of `--config`.
+
+    Raises:
+        SettingsError: A setting cannot be used.
+        SidecypherError: SC-604 if the run folder or the file cannot be used.
+
+    Example:
+        >>> token, file = load_token("acme-token")  # doctest: +SKIP
+        >>> len(token), file.name  # doctest: +SKIP
+        (64, 'acme-token')
+    """
+    from sidecypher.host import credentials  # noqa: PLC0415
+    from sidecypher.host.settings import load_settings  # noqa: PLC0415
+
+    folder = load_settings({"home": home}, config=config).run_folder
+    return credentials.load_token(folder, name), folder / name
 
 
 def service_log(*, home: Path | None = None, config: Path | None = None) -> "FilteringBoundLogger":

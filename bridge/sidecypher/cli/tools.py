@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from sidecypher.cli.prepare import load_procedures
+from sidecypher.errors import ValueTypeError
 from sidecypher.host.settings import load_settings
 from sidecypher.protocol.catalogue import Mode, ProcedureEntry
 from sidecypher.sdk.batch.variants import BatchVariant
 from sidecypher.sdk.registry import Procedure
+from sidecypher.sdk.signature.model import Parameter
 from sidecypher.transport.http.openapi import TYPES, arguments_schema, row_schema
 from sidecypher.values.coders import decoder, encode_any
 from sidecypher.values.kinds import Schema
@@ -24,12 +26,14 @@ class Tool:
         name: Its name in Cypher.
         mode: What it may do in the graph.
         description: The first line of its docstring.
+        seconds: The longest time of a call.
     """
 
     def __init__(self, procedure: Procedure, entry: ProcedureEntry) -> None:
         self.name: Final = entry.name
         self.mode: Final[Mode] = entry.mode
         self.description: Final = entry.description
+        self.seconds: Final = entry.timeout_ms / 1000
         self._procedure = procedure
         self._entry = entry
 
@@ -65,11 +69,7 @@ class Tool:
         """
         parameters = self._procedure.signature.parameters
         sent = self._procedure.by_position(arguments)
-        # Typed MAPs and null, which means a default, are read by the procedure itself.
-        values = [
-            value if value is None or each.shape is not None else decoder(each.type)(value)
-            for each, value in zip(parameters, sent, strict=True)
-        ]
+        values = [_decoded(each, value) for each, value in zip(parameters, sent, strict=True)]
         named = {f"a{number}": value for number, value in enumerate(values)}
         call = f"CALL {self.name}({', '.join(f'${name}' for name in named)})"
         if not self._entry.columns:
@@ -95,9 +95,31 @@ def list_tools(*, home: Path | None = None, config: Path | None = None) -> Itera
             yield Tool(each, entry)
 
 
+def _decoded(parameter: Parameter, value: Any) -> Any:
+    # Typed MAPs and null, which means a default, are read by the procedure itself.
+    if value is None or parameter.shape is not None:
+        return value
+    try:
+        return decoder(parameter.type)(value)
+    except ValueTypeError as error:
+        raise ValueTypeError(f"The argument `{parameter.name}` {error.message}") from None
+
+
 def _alone(schema: Schema) -> Schema:
-    """Return a schema with the types that it refers to."""
-    return {**_referring(schema), "$defs": {name: _referring(each) for name, each in TYPES.items()}}
+    """Return a schema with the types that it refers to, and those that they refer to.
+
+    Agents read all schemas, so these have no further types.
+    """
+    alone: Schema = _referring(schema)
+    definitions: dict[str, Schema] = {}
+    names = set(_names_in(alone))
+    while new := names - definitions.keys():
+        for name in new:
+            definitions[name] = _referring(TYPES[name])
+            names.update(_names_in(definitions[name]))
+    if definitions:
+        alone["$defs"] = dict(sorted(definitions.items()))
+    return alone
 
 
 def _referring(value: Any) -> Any:
@@ -107,3 +129,15 @@ def _referring(value: Any) -> Any:
             for key, item in value.items()
         }
     return [_referring(item) for item in value] if isinstance(value, list) else value
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if key == "$ref":
+                yield item.removeprefix(_DEFINITIONS)
+            else:
+                yield from _names_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _names_in(item)

@@ -62,23 +62,46 @@ def load_credentials(folder: Path, http_token_file: Path | None = None) -> Crede
         SettingsError: The file of the token cannot be used.
     """
     given = None if http_token_file is None else _given_token(http_token_file)
+    # Several sidecars may start at once, and all of them must use the same certificate.
+    with _private_files(folder, "token", "http-token", "key.pem", "certificate.pem"):
+        if given is not None and _read_token(folder / "http-token") != given:
+            write_private(folder / "http-token", given + b"\n")
+        try:
+            return _load(folder)
+        except ssl.SSLError:
+            raise RunFolderError(
+                "The sidecar's certificate or key is damaged",
+                hint="Delete `certificate.pem` and `key.pem` in the run folder; "
+                "they are made again.",
+            ) from None
+
+
+def load_token(folder: Path, name: str) -> bytes:
+    """Read a token of the run folder, and make it if it is missing.
+
+    Args:
+        folder: The run folder; it gets mode 0700, and a new file in it 0600.
+        name: Name of the file.
+
+    Raises:
+        RunFolderError: The folder or the file cannot be used.
+    """
+    with _private_files(folder, name):
+        return _token(folder / name)
+
+
+@contextmanager
+def _private_files(folder: Path, *names: str) -> Iterator[None]:
+    """Lock a run folder that belongs to this account, as its files do."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         _check_owner(folder)
         folder.chmod(0o700)
-        # Several sidecars may start at once, and all of them must use the same certificate.
         with run_folder_lock(folder):
-            for name in ("token", "http-token", "key.pem", "certificate.pem"):
+            for name in names:
                 if (folder / name).exists():
                     _check_owner(folder / name)
-            if given is not None and _read_token(folder / "http-token") != given:
-                write_private(folder / "http-token", given + b"\n")
-            return _load(folder)
-    except ssl.SSLError:
-        raise RunFolderError(
-            "The sidecar's certificate or key is damaged",
-            hint="Delete `certificate.pem` and `key.pem` in the run folder; they are made again.",
-        ) from None
+            yield
     except OSError as error:
         raise RunFolderError(
             f"The run folder cannot be used: {error.strerror}",

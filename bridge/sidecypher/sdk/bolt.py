@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import logging
+import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +33,17 @@ LOCKED_SECONDS: Final = 6.0
 
 IDLE_SECONDS: Final = 2.0
 """Idle time after which a connection is tested before use: Neo4j may have been restarted."""
+
+TERMINATE_SECONDS: Final = 1.0
+"""Longest wait of `stop` for the end of cancelled transactions."""
+
+_MARK: Final = "sidecypher"
+"""Key of a transaction's mark in its metadata, which `SHOW TRANSACTIONS` lists."""
+
+_TERMINATE: Final = """
+SHOW TRANSACTIONS YIELD transactionId AS id, metaData WHERE metaData.sidecypher = $mark
+TERMINATE TRANSACTIONS id YIELD message RETURN message
+"""
 
 # A transaction holds a connection as long as its block runs, so four could leave none for others.
 # Neo4j serves connections with up to 400 threads, and an idle one costs it some kilobytes.
@@ -79,6 +91,7 @@ class BoltClient:
         self._refused: Address | None = None
         self._retry_at = 0.0
         self._is_stopped = False
+        self._terminations: set[asyncio.Task[None]] = set()
 
     @classmethod
     def at(cls, uri: str, user: str, password: str, *, database: str | None = None) -> Self:
@@ -123,13 +136,15 @@ class BoltClient:
             # It takes 30 MB and 0.2 s, which not every sidecar needs. `_address` has imported it.
             import neo4j  # noqa: PLC0415
 
-            query = neo4j.Query(cypher, timeout=RUN_SECONDS)
-            async with (
-                self._translating(address),
-                self._connected(address) as driver,
-                driver.session(database=address.database) as session,
-            ):
-                records = await _fetched(session.run, query, params)
+            mark = secrets.token_hex(16)
+            query = neo4j.Query(cypher, metadata={_MARK: mark}, timeout=RUN_SECONDS)
+            with self._terminated_when_cancelled(mark):
+                async with (
+                    self._translating(address),
+                    self._connected(address) as driver,
+                    driver.session(database=address.database) as session,
+                ):
+                    records = await _fetched(session.run, query, params)
             return _converted(records)
 
     @contextlib.asynccontextmanager
@@ -158,11 +173,34 @@ class BoltClient:
         async with _limited(seconds), self._slots, contextlib.AsyncExitStack() as stack:
             address = await self._address()
             translating = partial(self._translating, address)
+            mark = secrets.token_hex(16)
+            stack.enter_context(self._terminated_when_cancelled(mark))
             async with translating():
                 driver = await stack.enter_async_context(self._connected(address))
                 session = await stack.enter_async_context(driver.session(database=address.database))
-                begun = await session.begin_transaction(timeout=seconds)
+                begun = await session.begin_transaction(metadata={_MARK: mark}, timeout=seconds)
             yield await stack.enter_async_context(BoltTransaction(begun, translating))
+
+    @contextlib.contextmanager
+    def _terminated_when_cancelled(self, mark: str) -> Iterator[None]:
+        """Terminate the transaction with this mark if the block is cancelled.
+
+        The driver closes the connection then. Over TLS it first waits up to 30 s for Neo4j to do
+        the same, and Neo4j does not before the statement has ended.
+        """
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self._is_stopped:
+                task = asyncio.create_task(self._terminate(mark))
+                self._terminations.add(task)
+                task.add_done_callback(self._terminations.discard)
+            raise
+
+    async def _terminate(self, mark: str) -> None:
+        # It fails if Neo4j is away, and so is the transaction then.
+        with contextlib.suppress(SidecypherError):
+            await self.run(_TERMINATE, mark=mark)
 
     @contextlib.asynccontextmanager
     async def _translating(self, address: Address) -> AsyncIterator[None]:
@@ -249,6 +287,8 @@ class BoltClient:
 
     async def stop(self) -> None:
         """Close all connections; running statements fail."""
+        if self._terminations:
+            await asyncio.wait(self._terminations, timeout=TERMINATE_SECONDS)
         self._is_stopped = True
         pool, self._pool = self._pool, None
         if pool is not None:

@@ -1,10 +1,19 @@
 """The command `sidecypher mcp`."""
 
+import socket
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sidecypher.cli.packages import Config, Database, Home, list_tools, open_client
+from sidecypher.cli.packages import (
+    Config,
+    Database,
+    Home,
+    list_tools,
+    load_token,
+    open_client,
+)
 from sidecypher_procedures.agents.errors import McpNotInstalled, UnknownTool
 
 if TYPE_CHECKING:
@@ -20,19 +29,34 @@ def mcp(
         list[str] | None,
         typer.Option("--write", help="List this procedure although it writes; repeatable."),
     ] = None,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve over HTTP on this machine instead.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Listen on this port; 0 picks one.")
+    ] = 7475,
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", help="Read the token for HTTP from this file."),
+    ] = None,
     home: Home = None,
     config: Config = None,
     database: Database = None,
 ) -> None:
     """Run a server that offers procedures to an agent as tools.
 
-    It speaks MCP over standard input and output. Each procedure that only reads is a tool, with the
-    schema of its arguments and rows. With `--allow`, only those that it names. A procedure that
-    writes is a tool only if `--write` names it. Calls run in the embedded Neo4j, or in the one that
-    `SIDECYPHER_NEO4J_URI` or `NEO4J_URI` names. [MCP](mcp.md) shows how to connect an agent.
+    It speaks MCP over standard input and output, or over HTTP. Each procedure that only reads is a
+    tool, with the schema of its arguments and rows. With `--allow`, only those that it names. A
+    procedure that writes is a tool only if `--write` names it. Calls run in the embedded Neo4j, or
+    in the one that `SIDECYPHER_NEO4J_URI` or `NEO4J_URI` names. [MCP](mcp.md) shows how to connect
+    an agent.
+
+    With `--http`, clients send the token in the file `mcp-token` of the run folder, or the one in
+    `--token-file`. Only you may be able to read that file. The command prints both addresses.
 
     ```sh
     sidecypher mcp --allow 'rules.*' --write rules.remember
+    sidecypher mcp --allow 'code.*' --http --port 7475
     ```
     """
     import asyncio  # noqa: PLC0415 - `sidecypher --help` imports this module
@@ -40,7 +64,8 @@ def mcp(
     try:
         from mcp.server.stdio import stdio_server  # noqa: PLC0415 - the SDK is large
 
-        from sidecypher_procedures.agents.mcp_server import ProcedureTools  # noqa: PLC0415
+        from sidecypher_procedures.agents import mcp_http  # noqa: PLC0415
+        from sidecypher_procedures.agents.mcp_server import make_server  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise McpNotInstalled(f"`{error.name}` is not installed") from None
     found = list(list_tools(home=home, config=config))
@@ -49,15 +74,29 @@ def mcp(
             raise UnknownTool(f"There is no procedure `{pattern}`")
     tools = [tool for tool in found if _is_offered(tool, allow or [], write or [])]
 
-    async def serve() -> None:
+    async def serve_pipes() -> None:
         async with (
             open_client(database=database, home=home, config=config) as client,
             stdio_server() as (requests, answers),
         ):
-            server = ProcedureTools(tools, client).server()
+            server = make_server(tools, client)
             await server.run(requests, answers, server.create_initialization_options())
 
-    asyncio.run(serve())
+    async def serve_http(listener: socket.socket, token: bytes) -> None:
+        async with open_client(database=database, home=home, config=config) as client:
+            await mcp_http.serve(make_server(tools, client), listener, token)
+
+    if not http:
+        asyncio.run(serve_pipes())
+        return
+    if token_file is None:
+        token, file = load_token("mcp-token", home=home, config=config)
+    else:
+        token, file = mcp_http.read_token(token_file), token_file
+    with mcp_http.listen(port) as listener:
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}{mcp_http.PATH}"
+        typer.echo(f"MCP at {address}, with the token in {file}")
+        asyncio.run(serve_http(listener, token))
 
 
 def _is_offered(tool: "Tool", allow: list[str], write: list[str]) -> bool:

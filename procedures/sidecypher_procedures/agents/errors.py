@@ -28,3 +28,17 @@ class UnknownTool(McpError):
 
     code = "SC-937"
     default_hint = "`sidecypher procedures` lists all."
+
+
+class McpCannotListen(McpError):
+    """The MCP server cannot listen on its port."""
+
+    code = "SC-934"
+    default_hint = "Choose another port with `--port`; 0 picks a free one."
+
+
+class TokenFileRefused(McpError):
+    """The file of `--token-file` cannot be used."""
+
+    code = "SC-938"
+    default_hint = "Put the token into a file of your own, and run `chmod 600` on it."

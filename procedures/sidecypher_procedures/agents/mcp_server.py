@@ -1,107 +1,54 @@
-"""An MCP server whose tools are procedures, which it calls in Neo4j."""
+"""The MCP server: tools, resources and prompts made of procedures."""
 
-import json
+import logging
 from collections.abc import Iterable
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
-import mcp_types as types
 from mcp.server.lowlevel import Server
 
-from sidecypher import BoltClient, SidecypherError
+from sidecypher import BoltClient
+from sidecypher_procedures.agents.mcp_prompts import Prompts
+from sidecypher_procedures.agents.mcp_resources import Resources
+from sidecypher_procedures.agents.mcp_tools import MOST_BYTES, MOST_ROWS, ProcedureTools
 
 if TYPE_CHECKING:
     from sidecypher.cli.packages import Tool
 
-MOST_ROWS: Final = 200
-MOST_BYTES: Final = 100_000
-"""Most rows, and bytes of them as JSON, that an answer has: a model reads all of it."""
-
 _INSTRUCTIONS: Final = (
     "Each tool is a procedure of Neo4j. An answer has at most "
-    f"{MOST_ROWS} rows; `more` says whether there were others, so narrow your arguments then."
+    f"{MOST_ROWS} rows and {MOST_BYTES} bytes; `more` says whether there were others, so narrow "
+    "your arguments then. The resource `sidecypher://schema` describes the graph."
 )
 
+# Their log lines hold requests; without a handler Python would print them.
+for _name in ("mcp", "sse_starlette", "uvicorn"):
+    logging.getLogger(_name).addHandler(logging.NullHandler())
 
-class ProcedureTools:
-    """The tools of one server.
+
+def make_server(tools: "Iterable[Tool]", client: BoltClient) -> "Server[Any]":
+    """Return an MCP server.
 
     Args:
-        tools: The procedures that may be called.
+        tools: The procedures that may be called, by tools and for resources.
         client: Calls them.
     """
-
-    def __init__(self, tools: "Iterable[Tool]", client: BoltClient) -> None:
-        self._tools = {tool_name(tool): tool for tool in tools}
-        self._client = client
-
-    def server(self) -> "Server[Any]":
-        """Return an MCP server with these tools."""
-        return Server(
-            "sidecypher",
-            version=version("sidecypher"),
-            instructions=_INSTRUCTIONS,
-            on_list_tools=self._list,
-            on_call_tool=self._call,
-        )
-
-    async def _list(self, _context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(
-            tools=[_described(name, tool) for name, tool in self._tools.items()]
-        )
-
-    async def _call(
-        self, _context: Any, params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        tool = self._tools.get(params.name)
-        if tool is None:
-            return _failure(f"There is no tool `{params.name}`")
-        try:
-            statement, parameters = tool.statement(params.arguments or {}, MOST_ROWS + 1)
-            # Its text is made of names of the catalogue; arguments are parameters.
-            rows = await self._client.run(statement, **parameters)
-        except SidecypherError as error:
-            return _failure(f"[{error.code}] {error.message} {error.hint}".rstrip())
-        answer = _answer(tool.encoded(rows))
-        text = types.TextContent(type="text", text=json.dumps(answer, ensure_ascii=False))
-        return types.CallToolResult(content=[text], structured_content=answer)
-
-
-def tool_name(tool: "Tool") -> str:
-    """Return the name of a tool: models allow no dot in it.
-
-    Example:
-        >>> from types import SimpleNamespace
-        >>> tool_name(SimpleNamespace(name="github.getIssue"))
-        'github_getIssue'
-    """
-    return tool.name.replace(".", "_")
-
-
-def _described(name: str, tool: "Tool") -> types.Tool:
-    is_read = tool.mode == "READ"
-    return types.Tool(
-        name=name,
-        title=tool.name,
-        description=tool.description,
-        input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
-        annotations=types.ToolAnnotations(
-            read_only_hint=is_read, destructive_hint=not is_read, open_world_hint=True
-        ),
+    offered = list(tools)
+    names = {tool.name for tool in offered}
+    called, read, prompted = (
+        ProcedureTools(offered, client),
+        Resources(names, client),
+        Prompts(names),
     )
-
-
-def _answer(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return as many rows as an answer may have, and whether there were more."""
-    size, kept = 0, []
-    for row in rows[:MOST_ROWS]:
-        size += len(json.dumps(row, ensure_ascii=False))
-        if size > MOST_BYTES:
-            break
-        kept.append(row)
-    return {"rows": kept, "more": len(kept) < len(rows)}
-
-
-def _failure(text: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
+    return Server(
+        "sidecypher",
+        version=version("sidecypher"),
+        instructions=_INSTRUCTIONS,
+        on_list_tools=called.list,
+        on_call_tool=called.call,
+        on_list_resources=read.list,
+        on_list_resource_templates=read.list_templates,
+        on_read_resource=read.read,
+        on_list_prompts=prompted.list,
+        on_get_prompt=prompted.get,
+    )
