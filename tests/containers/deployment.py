@@ -77,7 +77,7 @@ class Deployment:
         self.engine = engine
         self.folder = folder
         self.project = f"sidecypher-test-{secrets.token_hex(4)}"
-        self.bolt, browser = _free_ports(2)
+        self.bolt, browser = free_ports(2)
         _prepare(folder, engine, {"BOLT_PORT": self.bolt, "BROWSER_PORT": browser})
         (folder / "test.yml").write_text(_SETTINGS.format(project=self.project))
         self.password = (folder / "secrets" / "neo4j-password").read_text()
@@ -206,7 +206,8 @@ def _prepare(folder, engine, variables):
     done([*uv, "--wheel", "--out-dir", folder, ROOT])
 
 
-def _free_ports(number):
+def free_ports(number):
+    """Return some ports of loopback that nothing listens on."""
     with contextlib.ExitStack() as stack:
         taken = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
         return [each.getsockname()[1] for each in taken]

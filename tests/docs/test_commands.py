@@ -41,7 +41,7 @@ APP = typer.main.get_command(app)
 GROUP = all_commands()
 _SIDECYPHER = {"sidecypher", ".venv/bin/sidecypher"}
 _PYTHON = {"python", ".venv/bin/python"}
-_VARIABLE = re.compile(r"[A-Z_]+=")
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*=")
 
 
 def commands():
@@ -101,7 +101,7 @@ def test_shell_commands_exist(words):
     elif "/" in words[0]:
         assert _is_there(words[0])
     else:
-        assert words[0] in {"pip", "uv", "uvx", "git", "cd", "cp", "rm", "export"}
+        assert words[0] in {"pip", "uv", "uvx", "git", "cd", "cp", "rm", "export", "neo4j"}
 
 
 def _targets():

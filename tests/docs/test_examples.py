@@ -32,7 +32,7 @@ RUN = "".join(
     ]
 )
 SHIPPED = (algo, code, github, introspection, migrations, outbox, rules, runs, session)
-KINDS = {"python", "python neo4j", "cypher", "sh", "json", "toml", "text"}
+KINDS = {"python", "python neo4j", "cypher", "sh", "json", "toml", "text", "yaml", "ini"}
 _YIELD = re.compile(r"\)\s*YIELD\s+(?P<columns>\w+(?:\s*,\s*\w+)*)")
 _OPEN, _CLOSE = "([{", ")]}"
 

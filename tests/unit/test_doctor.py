@@ -26,6 +26,7 @@ from sidecypher.runtime.java import Javas
 from sidecypher.runtime.lockfile import load_compiler_lock
 from sidecypher.runtime.process.state import ProcessState, State, write_state
 
+START_YOURS = "Run `sidecypher serve`; see docs/existing-neo4j.md."
 SECRET = "hunter2-hunter2"
 
 
@@ -432,7 +433,7 @@ def test_a_neo4j_of_ones_own_needs_nothing_of_the_embedded_one(javas, context):
     assert installation.look_at_processes(found).state == "OK"
     assert installation.look_at_plugin(found).state == "OK"
     assert machine.look_at_java(found).state == "WARN"
-    assert installation.look_at_sidecars(found).fix == "Run `sidecypher serve`."
+    assert installation.look_at_sidecars(found).fix == START_YOURS
 
 
 @pytest.mark.parametrize(

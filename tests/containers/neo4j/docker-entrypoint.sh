@@ -18,7 +18,7 @@ while IFS= read -r variable; do
     file=neo4j
     [[ $name == apoc.* ]] && file=apoc
     echo "$name=${!variable}" >> "$conf/$file.conf"
-done < <(compgen -e NEO4J_ | grep -v -E '^NEO4J_(HOME|EDITION|AUTH_PATH)$')
+done < <(compgen -e NEO4J_ | grep -v -E '^NEO4J_(HOME|EDITION|AUTH_PATH|ACCEPT_LICENSE_AGREEMENT)$')
 
 java=(java -cp "$NEO4J_HOME/plugins/*:$conf:$NEO4J_HOME/lib/*")
 if [ -n "${NEO4J_AUTH_PATH:-}" ] && [ ! -e /data/dbms/auth.ini ]; then

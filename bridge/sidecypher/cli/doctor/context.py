@@ -71,8 +71,14 @@ class DoctorContext(CheckContext):
     @property
     def how_to_start(self) -> str:
         """Hint if nothing is running; with your own Neo4j you also run your own sidecar."""
-        command = "serve" if self.settings.neo4j_uri else "up"
-        return f"Run `sidecypher {command}`."
+        if self.settings.neo4j_uri:
+            return f"Run `sidecypher serve`{self.see_also}."
+        return "Run `sidecypher up`."
+
+    @property
+    def see_also(self) -> str:
+        """End of a hint about a Neo4j that sidecypher has not set up: the page with the steps."""
+        return "; see docs/existing-neo4j.md" if self.settings.neo4j_uri else ""
 
     @cached_property
     def run_folder(self) -> Path:

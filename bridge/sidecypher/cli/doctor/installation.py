@@ -224,11 +224,11 @@ def look_at_offered(context: DoctorContext) -> Finding:
         spaces = ",".join(sorted({f"{name.partition('.')[0]}.*" for name in hidden}))
         return Finding.error(
             f"`{_ALLOW_LIST}` hides {named(hidden)}",
-            f"Add `{spaces}` to that line of neo4j.conf, and restart Neo4j.",
+            f"Add `{spaces}` to that line of neo4j.conf, and restart Neo4j{context.see_also}.",
         )
     return Finding.error(
         f"Neo4j does not offer {named(missing)}",
-        "Restart Neo4j with the plugin of these procedures in its `plugins`.",
+        f"Restart Neo4j with the plugin of these procedures in its `plugins`{context.see_also}.",
     )
 
 
