@@ -157,6 +157,7 @@ reference: $(VENV)/ready
 	$(BIN)/python tools/command_reference.py
 	$(BIN)/python tools/procedure_reference.py
 	$(BIN)/python tools/schema_picture.py
+	$(BIN)/python tools/grafana_dashboard.py
 
 bench: $(VENV)/ready $(CORE)
 	$(BIN)/python -m benchmarks

@@ -72,10 +72,11 @@ class Running:
     @contextlib.contextmanager
     def client(self):
         """A caller over a connection of its own."""
+        # First, since the sidecar gives a connection five seconds to say who it is.
+        signatures = {each.name: each.entry.signature for each in load([self.procedures]).registry}
         token = (self.run_dir / "token").read_bytes().strip()
         opened = wire.connect_unix(self.announcement().socket)
         line = wire.WireClient(opened, token, no_transaction)
-        signatures = {each.name: each.entry.signature for each in load([self.procedures]).registry}
         yield Client(line.ask, signatures)
         line.close()
 

@@ -3,7 +3,7 @@
 import pytest
 from fix_modules import good, write
 
-from sidecypher.cli import dev
+from sidecypher.cli import debug, dev
 from sidecypher.cli.demo import command as demo
 from sidecypher.cli.demo.source import Source
 from sidecypher.errors import ReloadFailed
@@ -133,3 +133,29 @@ def test_the_demo_leaves_what_somebody_else_has_started(server, run, monkeypatch
 
     assert (code, server.stopped) == (1, 0)
     assert "needs a home where nothing is running" in err
+
+
+@pytest.mark.usefixtures("project")
+def test_without_debugpy_nothing_is_started(server, run, monkeypatch):
+    """`--debug` needs it, and the error says what to install."""
+    monkeypatch.setattr(debug.importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr(dev, "bring_up", lambda *_, **__: pytest.fail("it was started"))
+
+    code, _, err = run("dev", "--procedures", "my", "--debug")
+
+    assert (code, server.stopped) == (1, 0)
+    assert "debugpy is not installed" in err
+    assert "pip install debugpy" in err
+    assert "[SC-617]" in err
+
+
+@pytest.mark.usefixtures("project")
+def test_a_home_that_is_up_gets_no_debugger(server, run, monkeypatch):
+    """Its sidecar was started without one, so `--debug` is refused, and it goes on."""
+    monkeypatch.setattr(dev, "bring_up", lambda *_, **__: False)
+
+    code, _, err = run("dev", "--procedures", "my", "--debug")
+
+    assert (code, server.stopped) == (1, 0)
+    assert "no debugger can be started" in err
+    assert "sidecypher down" in err

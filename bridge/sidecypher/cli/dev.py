@@ -1,13 +1,15 @@
 """`sidecypher dev`: the next call runs the code that was saved."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
+import typer
 from watchfiles import watch
 
+from sidecypher.cli.debug import DEBUG_PORT, UNHURRIED, check_debugger, paused_at_will
 from sidecypher.cli.options import Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import notes, show_error, show_facts, show_next, show_text
 from sidecypher.cli.prepare import install_plugin
@@ -17,6 +19,7 @@ from sidecypher.cli.up import bring_up
 from sidecypher.errors import SettingsError, SidecypherError
 from sidecypher.host.settings import Settings, load_settings, without_neo4j_variables
 from sidecypher.loading.loader import Loaded, load
+from sidecypher.runtime.errors import AlreadyRunning
 from sidecypher.runtime.process.restart import restart_process
 from sidecypher.runtime.process.stop import stop
 from sidecypher.sdk.registry import Procedure
@@ -34,6 +37,12 @@ def dev(
     config: Config = None,
     check: Check = True,
     lane: Lane = None,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Wait for a debugger, and lift all timeouts.")
+    ] = False,
+    debug_port: Annotated[
+        int, typer.Option(help="Wait for the debugger on this port.")
+    ] = DEBUG_PORT,
 ) -> None:
     """Run Neo4j and reload procedures on each save.
 
@@ -45,6 +54,9 @@ def dev(
     If the home is already running, `dev` uses it and leaves it running. Its sidecars must load the
     same folders, and a changed signature is only reported.
 
+    With `--debug` an editor can [connect to the sidecar](debugging.md) at any time. A call that
+    stands at a breakpoint has no timeout.
+
     ```sh
     sidecypher dev --procedures my
     ```
@@ -52,14 +64,25 @@ def dev(
     flags = {"home": home, "procedures": procedures, "lane": lane}
     settings = load_settings(flags, without_neo4j_variables(os.environ), config)
     _check_folders(settings.procedures)
+    options: tuple[str, ...] = ()
+    environ = {**os.environ}
+    if debug:
+        check_debugger()
+        settings, options = paused_at_will(settings), ("--debug-port", str(debug_port))
+        environ |= UNHURRIED
     is_ours = False
     try:
-        is_ours = bring_up(settings, check=check)
+        is_ours = bring_up(settings, check=check, environ=environ, options=options)
+        if debug and not is_ours:
+            raise AlreadyRunning(
+                "This home is already running, so no debugger can be started in it",
+                hint="Stop it first: `sidecypher down`.",
+            )
         session = _Session(settings, is_ours=is_ours, check=check)
         for saved in _saves(settings.procedures):
             session.load(saved)
             if saved is None:
-                session.show_addresses()
+                session.show_addresses({"debugger": f"127.0.0.1:{debug_port}"} if debug else {})
     except KeyboardInterrupt:
         # Ctrl-C is the normal end of the command.
         pass
@@ -147,11 +170,11 @@ class _Session:
         self._is_stale = False
         show_text("  Neo4j offers the changes.")
 
-    def show_addresses(self) -> None:
-        """Print all addresses, and a sample call to paste."""
+    def show_addresses(self, more: Mapping[str, str]) -> None:
+        """Print all addresses, those of `more` as well, and a sample call to paste."""
         facts = read_status(self._settings)
         show_facts({name: facts[name] for name in _SHOWN_FACTS})
-        show_facts({"logs": self._settings.log_dir})
+        show_facts({"logs": self._settings.log_dir, **more})
         own = self._own_procedures()
         if own:
             show_facts({"sample": sample_call(own[0].entry)})

@@ -39,6 +39,13 @@ class NotUnderstood(SidecypherError):
     code = "SC-616"
 
 
+class NoDebugger(SidecypherError):
+    """debugpy is not installed, which `sidecypher dev --debug` needs."""
+
+    code = "SC-617"
+    default_hint = "Install it where sidecypher is: `pip install debugpy`."
+
+
 _ELSEWHERE: Final = "`--home` names a home elsewhere."
 _NO_ROOM: Final = f"Free space on that disk, or use another one: {_ELSEWHERE}"
 _NO_RIGHT: Final = f"Change its permissions, or use another folder: {_ELSEWHERE}"

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from sidecypher.app import serve as run_sidecar
+from sidecypher.cli.debug import paused_at_will, wait_for_debugger
 from sidecypher.cli.options import Config, Home, Procedures
 from sidecypher.host.settings import load_settings
 
@@ -28,6 +29,9 @@ def serve(
         str | None,
         typer.Option(help="Serve HTTP on this IP address, too, with a token."),
     ] = None,
+    debug_port: Annotated[
+        int | None, typer.Option(help="Wait for a debugger on this port.")
+    ] = None,
     log_level: Annotated[
         str | None, typer.Option(help="Set the level: `DEBUG`, `INFO`, `WARNING` or `ERROR`.")
     ] = None,
@@ -44,18 +48,20 @@ def serve(
     sidecypher serve --port 7001 --http-port 7002 --log-format console
     ```
     """
-    run_sidecar(
-        load_settings(
-            {
-                "home": home,
-                "procedures": procedures,
-                "port": port,
-                "listen": listen,
-                "http_port": http_port,
-                "http_host": http_host,
-                "log_level": log_level,
-                "log_format": log_format,
-            },
-            config=config,
-        )
+    settings = load_settings(
+        {
+            "home": home,
+            "procedures": procedures,
+            "port": port,
+            "listen": listen,
+            "http_port": http_port,
+            "http_host": http_host,
+            "log_level": log_level,
+            "log_format": log_format,
+        },
+        config=config,
     )
+    if debug_port is not None:
+        wait_for_debugger(debug_port)
+        settings = paused_at_will(settings)
+    run_sidecar(settings)

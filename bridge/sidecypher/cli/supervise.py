@@ -30,6 +30,7 @@ SERVICES_GROUP: Final = "sidecypher.services"
 def supervise(
     replay_port: Annotated[int | None, typer.Option()] = None,
     short_lived: Annotated[bool, typer.Option("--short-lived")] = False,
+    debug_port: Annotated[int | None, typer.Option()] = None,
 ) -> None:
     """Keep Neo4j and the sidecar running.
 
@@ -46,27 +47,39 @@ def supervise(
             http=settings.browser_port or None,
         )
         java = Javas().find(installation.lock.java)
-        server = Neo4jServer(settings.home, installation, java, ports, short_lived=short_lived)
+        server = Neo4jServer(
+            settings.home,
+            installation,
+            java,
+            ports,
+            short_lived=short_lived,
+            unhurried=debug_port is not None,
+        )
         server.prepare()
         # First, because it takes longest to start.
         yield server.process(restart=True, hang_seconds=settings.hang_seconds)
         if replay_port is not None:
             yield _replay(settings, replay_port)
         for number in range(settings.sidecars):
-            yield _sidecar(settings, number)
+            yield _sidecar(settings, number, debug_port)
         yield from _services(settings)
 
     Supervisor(settings.home, plan).run()
 
 
-def _sidecar(settings: Settings, number: int) -> ProcessSpec:
+def _sidecar(settings: Settings, number: int, debug_port: int | None = None) -> ProcessSpec:
     # Imported here, while Neo4j starts: it takes half a second.
     from sidecypher.app import END_SECONDS  # noqa: PLC0415
 
     run_folder = settings.home / "run"
     name = f"sidecar-{number + 1}" if number else "sidecar"
     # Only the first one can use the configured ports.
-    ports = ("--port", "0", "--http-port", "0", "--listen", "") if number else ()
+    options = ["--port", "0", "--http-port", "0", "--listen", ""] if number else []
+    flags = ["-P"]
+    if debug_port is not None:
+        options += ["--debug-port", str(debug_port)]
+        # Frozen modules have no lines to stop at, and the debugger would warn of them.
+        flags.append("-Xfrozen_modules=off")
 
     def announced(pid: int) -> Announcement | None:
         return next((each for each in running_sidecars(run_folder) if each.pid == pid), None)
@@ -78,7 +91,7 @@ def _sidecar(settings: Settings, number: int) -> ProcessSpec:
 
     return ProcessSpec(
         name=name,
-        argv=(sys.executable, "-P", "-m", "sidecypher", "serve", *ports),
+        argv=(sys.executable, *flags, "-m", "sidecypher", "serve", *options),
         # The plugin looks here, even if the environment names another run folder.
         env={**os.environ, "SIDECYPHER_RUN_DIR": str(run_folder)},
         log_file=settings.log_dir / f"{name}.log",

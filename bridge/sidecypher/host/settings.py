@@ -58,6 +58,7 @@ PLUGIN_VARIABLES: Final = frozenset(
         "AVAILABILITY",
         "TRACE_CONTEXT",
         "CACHE_BYTES",
+        "LEAST_TIMEOUT_MS",
     )
 )
 """Variables that the plugin reads in the JVM of Neo4j."""

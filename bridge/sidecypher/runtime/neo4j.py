@@ -65,6 +65,7 @@ class Neo4jServer:
         environ: Variables, of which the server receives a few harmless ones and no secrets.
         short_lived: Whether its JVM compiles quickly instead of well.
         closed: Whether it offers Bolt only: no HTTP, and no files for imports.
+        unhurried: Whether transactions may take any time, as under a debugger.
 
     Example:
         >>> server = Neo4jServer(home, installation, java, Ports(7687, 7474))  # doctest: +SKIP
@@ -79,6 +80,7 @@ class Neo4jServer:
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
     short_lived: bool = False
     closed: bool = False
+    unhurried: bool = False
 
     @property
     def folder(self) -> Path:
@@ -291,7 +293,7 @@ class Neo4jServer:
             "server.directories.import": "import",
             "dbms.security.procedures.unrestricted": "apoc.*",
             **(_CLOSED if self.closed else {}),
-            "db.transaction.timeout": "60s",
+            "db.transaction.timeout": "0s" if self.unhurried else "60s",
             # Half a gigabyte of empty log files would be made for every home otherwise.
             "db.tx_log.preallocate": "false",
             "db.lock.acquisition.timeout": "10s",

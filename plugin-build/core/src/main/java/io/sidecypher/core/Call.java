@@ -42,7 +42,7 @@ final class Call implements Watchdog.Watched {
         this.guard = guard;
         this.settings = settings;
         this.watchdog = watchdog;
-        long own = procedure.timeoutMillis();
+        long own = Math.max(procedure.timeoutMillis(), settings.leastTimeoutMillis());
         Call around = CURRENT.get();
         timeoutMillis = around == null ? own : Math.min(own, around.remainingMillis());
         budgetNanos = TimeUnit.MILLISECONDS.toNanos(timeoutMillis);

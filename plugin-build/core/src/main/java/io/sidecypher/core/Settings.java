@@ -27,6 +27,7 @@ import java.util.TreeMap;
  * @param availability the availability of procedures without a sidecar
  * @param traceContext whether the trace context of the caller's transaction is sent to the sidecar
  * @param cacheBytes memory for rows that are kept; with 0 none are
+ * @param leastTimeoutMillis the least time that a call has, whatever its procedure says; for debuggers
  */
 record Settings(
         Path runDir,
@@ -40,11 +41,12 @@ record Settings(
         int circuitMillis,
         AvailabilityRules availability,
         boolean traceContext,
-        int cacheBytes) {
+        int cacheBytes,
+        int leastTimeoutMillis) {
     private static final Set<String> NAMES = Set.of(
             "run_dir", "pool_size", "queue_limit", "connect_timeout_ms", "handshake_timeout_ms",
             "grace_ms", "max_line_bytes", "nested_depth", "circuit_ms", "availability", "trace_context",
-            "cache_bytes");
+            "cache_bytes", "least_timeout_ms");
     private static final String FILE = "sidecypher.conf";
 
     /** Reads the settings of this JVM; throws an IllegalArgumentException that names a wrong one. */
@@ -73,7 +75,8 @@ record Settings(
                 number(values, "circuit_ms", 1000, 1, 600_000),
                 AvailabilityRules.parse(values.getOrDefault("availability", "")),
                 flag(values, "trace_context"),
-                number(values, "cache_bytes", 64 * 1024 * 1024, 0, Integer.MAX_VALUE));
+                number(values, "cache_bytes", 64 * 1024 * 1024, 0, Integer.MAX_VALUE),
+                number(values, "least_timeout_ms", 0, 0, 86_400_000));
     }
 
     /** Returns Neo4j's conf folder from NEO4J_CONF or the server's command line, or null. */
