@@ -12,8 +12,7 @@ Example:
 from importlib import import_module
 from typing import Any
 
-# Looked up when first asked for: `sidecypher --help` needs none of them, and they take longer to
-# import than all that it shows. Type checkers read `__init__.pyi`.
+# Imported when first used, since `sidecypher --help` needs none. Type checkers read `__init__.pyi`.
 _NAMES = {
     "errors": tuple(
         "ArgumentError CallCancelled CallError ContextExpired CypherError DeadlineExceeded "

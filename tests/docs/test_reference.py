@@ -346,7 +346,7 @@ def test_the_reference_leads_to_what_there_is_to_know(name):
     """Each procedure has a link to its section of a page, or to the page of its namespace."""
     entry = section("docs/reference.md", name)
 
-    assert re.search(rf"\[{name.partition('.')[0]}\.[^]]+\]\([\w-]+\.md", entry)
+    assert re.search(rf"\[{name.partition('.')[0]}[^]]*\]\([\w-]+\.md", entry)
 
 
 @pytest.mark.parametrize("namespace", ["algo", "code", "github", "rules", "runs", "session"])
