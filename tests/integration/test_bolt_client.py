@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import fix_waiting
 import pytest
-from fix_waiting import wait_until
+from fix_waiting import promised, wait_until
 
 from sidecypher import (
     BoltClient,
@@ -328,6 +328,19 @@ async def test_a_statement_that_nobody_waits_for_is_ended(held, client_of, proxi
     task.cancel()
 
     await asyncio.to_thread(wait_until, lambda: not waiting_for_lock(held))
+    assert await client.run("RETURN 1 AS one") == [{"one": 1}]
+
+
+@awaited
+async def test_a_cancelled_statement_ends_at_once_over_tls(held, client_of):
+    """The driver would wait 30 s for Neo4j to close TLS, and Neo4j for the end of the statement."""
+    client = client_of(scheme="bolt+ssc")
+    task = asyncio.create_task(client.run(WRITE_HELD))
+    await asyncio.to_thread(wait_until, lambda: waiting_for_lock(held))
+
+    task.cancel()
+
+    await asyncio.to_thread(wait_until, lambda: not waiting_for_lock(held), promised(5))
     assert await client.run("RETURN 1 AS one") == [{"one": 1}]
 
 

@@ -5,7 +5,7 @@ import contextlib
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -138,13 +138,13 @@ class BoltClient:
 
             mark = secrets.token_hex(16)
             query = neo4j.Query(cypher, metadata={_MARK: mark}, timeout=RUN_SECONDS)
-            with self._terminated_when_cancelled(mark):
-                async with (
-                    self._translating(address),
-                    self._connected(address) as driver,
-                    driver.session(database=address.database) as session,
-                ):
-                    records = await _fetched(session.run, query, params)
+            async with (
+                self._translating(address),
+                self._connected(address) as driver,
+                self._terminated_when_cancelled(mark),
+                driver.session(database=address.database) as session,
+            ):
+                records = await _fetched(session.run, query, params)
             return _converted(records)
 
     @contextlib.asynccontextmanager
@@ -174,15 +174,15 @@ class BoltClient:
             address = await self._address()
             translating = partial(self._translating, address)
             mark = secrets.token_hex(16)
-            stack.enter_context(self._terminated_when_cancelled(mark))
             async with translating():
                 driver = await stack.enter_async_context(self._connected(address))
+                await stack.enter_async_context(self._terminated_when_cancelled(mark))
                 session = await stack.enter_async_context(driver.session(database=address.database))
                 begun = await session.begin_transaction(metadata={_MARK: mark}, timeout=seconds)
             yield await stack.enter_async_context(BoltTransaction(begun, translating))
 
-    @contextlib.contextmanager
-    def _terminated_when_cancelled(self, mark: str) -> Iterator[None]:
+    @contextlib.asynccontextmanager
+    async def _terminated_when_cancelled(self, mark: str) -> AsyncIterator[None]:
         """Terminate the transaction with this mark if the block is cancelled.
 
         The driver closes the connection then. Over TLS it first waits up to 30 s for Neo4j to do
