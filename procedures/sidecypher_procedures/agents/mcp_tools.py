@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from starlette.requests import Request
 
 from sidecypher import BoltClient, SidecypherError
-from sidecypher_procedures.agents.mcp_progress import progress_sent
+from sidecypher_procedures.agents.mcp_progress import Progress
 
 if TYPE_CHECKING:
     from sidecypher.cli.packages import Tool
@@ -40,6 +40,7 @@ class ProcedureTools:
     def __init__(self, tools: "Iterable[Tool]", client: BoltClient) -> None:
         self._tools = {tool_name(tool): tool for tool in tools}
         self._client = client
+        self._progress = Progress(client)
 
     async def list(self, _context: RequestContext, _params: Any) -> types.ListToolsResult:
         """Answer `tools/list`."""
@@ -68,7 +69,7 @@ class ProcedureTools:
         try:
             statement, parameters = tool.statement(arguments, MOST_ROWS + 1)
             async with (
-                progress_sent(self._client, tool.name, context),
+                self._progress.sent(tool.name, context),
                 self._client.transaction(seconds=tool.seconds + MARGIN_SECONDS) as transaction,
             ):
                 # Its text is made of names of the catalogue; arguments are parameters.
