@@ -340,6 +340,17 @@ def test_a_password_of_the_environment_is_written_nowhere(home, tmp_path, name):
     assert not (home / "run").exists()
 
 
+def test_processes_of_the_embedded_neo4j_do_not_see_another_one(home):
+    """`up` keeps the variables of Neo4j's tools from its sidecars."""
+    environ = {"NEO4J_URI": "neo4j://elsewhere", "NEO4J_PASSWORD": "x", "PATH": "/bin"}
+
+    given = _environment(load_settings({"home": home}, {}), environ)
+
+    assert load_settings({}, given).neo4j_uri == ""
+    assert not [name for name in given if name.startswith("NEO4J_")]
+    assert given["PATH"] == "/bin"
+
+
 def test_a_signal_that_is_ignored_stays_so(run):
     """`nohup` has set SIGHUP so, and expects the program to leave it."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -22,8 +22,9 @@ def config(
 ) -> None:
     """Show every setting with its value and origin.
 
-    `from` is `default`, `file`, `environment` or `option`; each overrides those before it.
-    Passwords are never shown. Variables that the plugin or procedures read are listed by name only.
+    `from` is `default`, `Neo4j's variables`, `file`, `environment` or `option`; each overrides
+    those before it. Passwords are never shown. Variables that the plugin or procedures read are
+    listed by name only.
 
     | member | meaning |
     |---|---|
