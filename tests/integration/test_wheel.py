@@ -153,7 +153,8 @@ def test_a_source_distribution_has_what_a_build_and_a_test_need(dist):
 
     assert {
         *("LICENSE", "NOTICE", "Makefile", "mkdocs.yml", "requirements.lock"),
-        *("docker/compose.yml", "docs/install.md", "benchmarks/first_rows.py"),
+        *("deploy/compose.yml", "docker/compose.yml", "docs/install.md"),
+        "benchmarks/first_rows.py",
         *("plugin-build/core/pom.xml", "plugin-build/sidecypher_plugin/core.jar"),
         *("tests/integration/test_wheel.py", "tools/relock.py"),
     } <= names
