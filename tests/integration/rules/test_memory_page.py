@@ -20,6 +20,14 @@ PAGE = blocks("python neo4j", "text", pages=[ROOT / "docs/memory.md"])
 RECORDING = ROOT / "tests/data/rules/chat.json"
 # Neo4j plans a statement when it is first asked it, which may take a while.
 PATIENCE = {"SIDECYPHER_GRAPHRAG_TIMEOUT": "60", "SIDECYPHER_GRAPHRAG_WRITE_TIMEOUT": "60"}
+END = "-- end of a program --"
+RUN = f"""
+import runpy, sys
+
+for path in sys.argv[1:]:
+    runpy.run_path(path, run_name="__main__")
+    print({END!r}, end="")
+"""
 LOCK = ROOT / "tests/frameworks/requirements.lock"
 
 
@@ -67,8 +75,11 @@ def model(outside):
 
 
 @pytest.fixture
-def run_block(server, frameworks, outside, clean_environment, tmp_path):
-    """Run a block as a program, with what the page exports and the address of the model."""
+def run_programs(server, frameworks, outside, clean_environment, tmp_path):
+    """Run programs one after the other, with what the page exports; return what each printed.
+
+    One process runs them all, since the frameworks take seconds to import.
+    """
     environment = clean_environment | {
         "NEO4J_URI": server.facts["bolt"],
         "NEO4J_PASSWORD": server.password,
@@ -79,24 +90,23 @@ def run_block(server, frameworks, outside, clean_environment, tmp_path):
         "PYTHONPATH": str(frameworks),
     }
 
-    def run(block):
-        program = tmp_path / "agent.py"
-        program.write_text(block.text, encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, program], env=environment, capture_output=True, text=True, check=False
-        )
+    def run(blocks):
+        paths = [tmp_path / f"agent_{number}.py" for number in range(len(blocks))]
+        for path, block in zip(paths, blocks, strict=True):
+            path.write_text(block.text, encoding="utf-8")
+        command = [sys.executable, "-c", RUN, *paths]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        return done.stdout
+        return done.stdout.split(END)[:-1]
 
     return run
 
 
-def test_every_program_of_the_page_prints_what_it_shows(session, model, run_block):
+def test_every_program_of_the_page_prints_what_it_shows(session, model, run_programs):
     """Whoever runs the programs in their order sees what stands below each; no answer is unused."""
     programs = [(block, shown) for block, shown in pairwise(PAGE) if block.info == "python neo4j"]
-    printed = [run_block(block) for block, _ in programs]
 
-    assert printed == [shown.text for _, shown in programs]
+    assert run_programs([block for block, _ in programs]) == [shown.text for _, shown in programs]
     assert model.left == []
 
 
