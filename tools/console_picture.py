@@ -20,9 +20,11 @@ from typing import Final
 from playwright.sync_api import sync_playwright
 
 from sidecypher.app import Sidecar
+from sidecypher.calls.dispatcher import Session
 from sidecypher.host.rendezvous import running_sidecars
 from sidecypher.host.settings import load_settings
-from sidecypher.protocol.envelope import CachedCalls, FailuresRequest
+from sidecypher.protocol.envelope import VERSION, CachedCalls, FailuresRequest, Hello
+from sidecypher.sdk.call import no_transaction
 from sidecypher.telemetry.calls import Telemetry, configure_logging
 from sidecypher.telemetry.history import PERIOD_SECONDS, History
 
@@ -80,6 +82,8 @@ def draw(page: Path, scheme: str = "light") -> None:
     with tempfile.TemporaryDirectory() as home:
         sidecar = Sidecar(load_settings({"home": home, "log_level": "ERROR"}, {}))
         fill(sidecar._telemetry)  # noqa: SLF001
+        hello = Hello(VERSION, "5f3a9c1e", "control", "")
+        sidecar._dispatcher.hello(hello, Session(no_transaction))  # noqa: SLF001
         sidecar.start()
         [own] = running_sidecars(Path(home) / "run")
         try:

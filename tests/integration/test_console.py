@@ -12,7 +12,8 @@ from openapi_schema_validator import OAS31Validator
 from sidecypher.calls.dispatcher import Session
 from sidecypher.calls.executors.ray.cluster import ClusterState
 from sidecypher.host.rendezvous import Announcement, Membership, read_rendezvous
-from sidecypher.protocol.envelope import CachedCalls, FailuresRequest
+from sidecypher.protocol import envelope
+from sidecypher.protocol.envelope import CachedCalls, FailuresRequest, Hello
 from sidecypher.sdk.call import no_transaction
 
 
@@ -140,9 +141,21 @@ def test_the_page_says_which_sidecar_it_is_of(shown, page):
     assert "process 4711" not in page("/")
 
 
+def test_the_overview_says_whether_a_neo4j_is_connected(shown, page):
+    """It counts JVMs with a connection, and has the time since which there is none."""
+    dispatcher, session = shown.sidecar._dispatcher, Session(no_transaction)
+    assert '<dt>Neo4j connected</dt><dd class="bad">none</dd>' in page("/")
+
+    shown._send("hello", Hello(envelope.VERSION, "a-jvm", "control", ""), session)
+
+    assert "<dt>Neo4j connected</dt><dd>1</dd>" in page("/")
+    dispatcher.disconnected(session)
+    assert re.search(r">none</dd><dd class=.note.>since <time .*>[\d:]{8}</time>", page("/"))
+    dispatcher.left_at = None
+
+
 def test_the_overview_has_what_neo4j_keeps(shown, page):
-    """Neo4j's reports of its cache and their number are shown, by procedure."""
-    assert '<dd class="bad">none</dd>' in page("/")
+    """Neo4j's reports of its cache are shown, by procedure."""
     cached = CachedCalls("shown.fail", 7, 2, 3, 1, 4_500)
     reports = shown.sidecar._telemetry.plugin_reports
     reports.update(shown, "a-jvm", FailuresRequest([], [cached]))
@@ -150,7 +163,6 @@ def test_the_overview_has_what_neo4j_keeps(shown, page):
     text = page("/")
 
     reports.forget(shown)
-    assert "<dt>Neo4j connected</dt><dd>1</dd>" in text
     table = text.partition('id="cache"')[2].partition("</table>")[0]
     assert re.findall(r'class="number">(.*?)</td>', table) == ["7", "2", "3", "1", "4.5 kB"]
 

@@ -4,6 +4,7 @@ import contextlib
 import secrets
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -112,6 +113,8 @@ class Dispatcher:
         self._threads: Final = SpareThreads("sidecypher-stream")
         self._stopping: CallError | None = None
         self._controls: dict[str, Session] = {}
+        self.left_at: datetime | None = None
+        """When a JVM has disconnected last."""
 
     @property
     def open_calls(self) -> int:
@@ -127,6 +130,11 @@ class Dispatcher:
     def stuck(self) -> int:
         """Number of calls that are still running although they were cancelled."""
         return self._calls.stuck
+
+    @property
+    def jvms(self) -> int:
+        """Number of JVMs that are connected."""
+        return len(self._controls)
 
     def cached_calls(self) -> dict[str, list[envelope.CachedCalls]]:
         """Return what plugins keep, by the identity of their JVM."""
@@ -424,6 +432,7 @@ class Dispatcher:
             # The JVM connected again before this end was noticed.
             return
         del self._controls[session.jvm]
+        self.left_at = datetime.now(UTC)
         for call in self._calls:
             if call.jvm == session.jvm:
                 self._calls.cancel(call, cancelled(call.name))

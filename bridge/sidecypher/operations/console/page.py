@@ -97,7 +97,6 @@ class Console:
         inspector = self._inspector
         minutes, seconds, histories = self._histories(request)
         units = inspector.loaded.units
-        reports = inspector.dispatcher.cached_calls()
         return self._page(
             request,
             "overview",
@@ -106,8 +105,9 @@ class Console:
             busiest=view.busiest(inspector.loaded.registry, histories),
             sidecars=self._sidecars(),
             wrong_modules=[unit for unit in units if unit.failure or unit.warnings],
-            jvms=len(reports),
-            cached=view.cache_rows(reports),
+            jvms=inspector.dispatcher.jvms,
+            left_at=inspector.dispatcher.left_at,
+            cached=view.cache_rows(inspector.dispatcher.cached_calls()),
             cluster=inspector.dispatcher.cluster_state(),
             minutes=minutes,
         )
