@@ -411,7 +411,7 @@ def test_a_thing_of_a_panel_has_an_address(opened, shown):
     page.get_by_role("heading", name="Thing t/1?").wait_for()
 
     picture = page.get_by_role("img", name="a <b> picture")
-    page.wait_for_function("document.querySelector('.picture img').naturalWidth > 0")
+    page.locator(".picture img").evaluate("(image) => image.decode()")
     assert picture.get_attribute("src").startswith("data:image/svg+xml,")
     assert page.url.endswith("/panels/shown?id=t%2F1%3F")
     page.reload()

@@ -59,7 +59,7 @@ def test_a_repository_is_shown_on_the_page(open_panel, shop):
     found = open_panel(f"repositories?id={shop.id}")
     page = found.page
 
-    page.wait_for_function("document.querySelector('.picture img')?.naturalWidth > 0")
+    page.locator(".picture img").evaluate("(image) => image.decode()")
 
     assert "entities" in page.locator(".picture img").get_attribute("alt")
     assert page.get_by_role("heading", name=f"Repository {shop.id}").is_visible()

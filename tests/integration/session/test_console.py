@@ -151,5 +151,5 @@ def test_markup_of_workflows_is_text(open_panel, sessions):
     page.get_by_role("cell", name=json.dumps({"text": HOSTILE})).wait_for()
     assert page.locator("main img").count() == 1
     assert f"{HOSTILE}: request, not run" in page.get_by_role("img").get_attribute("alt")
-    page.wait_for_function("document.querySelector('.picture img').naturalWidth > 0")
+    page.locator(".picture img").evaluate("(image) => image.decode()")
     assert found.told == []
