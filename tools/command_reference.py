@@ -20,7 +20,24 @@ commands end with a line on standard error that names the command that most peop
 
 An option overrides a [setting](settings.md) from the environment, which overrides one from the TOML
 file. Every command takes `--help` or `-h`. With `NO_COLOR` in the environment nothing is coloured.
-`sidecypher --install-completion` lets your shell complete commands and options.
+While a command works, a terminal shows what it does and for how long. Nothing moves on a pipe, with
+`NO_COLOR` or with `--json`.
+
+## Completion
+
+Your shell can complete commands and options. It must be Bash, Zsh, Fish or PowerShell. Run this
+once, then open a new terminal:
+
+```text
+sidecypher --install-completion
+```
+
+For example, the Tab key turns *sidecypher pl* into *sidecypher plugin*. To install the script
+yourself, print it:
+
+```text
+sidecypher --show-completion > ~/.local/share/bash-completion/completions/sidecypher
+```
 """
 
 

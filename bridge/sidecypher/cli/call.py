@@ -9,7 +9,7 @@ import typer
 from neo4j.exceptions import DriverError, Neo4jError
 
 from sidecypher.cli.options import AsJson, Config, Database, Home
-from sidecypher.cli.output import show_json, show_next, show_table
+from sidecypher.cli.output import show_json, show_next, show_table, working
 from sidecypher.cli.status import server_address
 from sidecypher.errors import CallError
 from sidecypher.host.settings import load_settings
@@ -42,7 +42,7 @@ def call(
     values = [value_of(argument) for argument in arguments or []]
     flags = {"home": home, "neo4j_database": database}
     address = server_address(load_settings(flags, config=config))
-    with address.driver(max_transaction_retry_time=0) as driver:
+    with address.driver(max_transaction_retry_time=0) as driver, working(f"Calling {name}"):
         found = call_procedure(driver, name, values, address.database)
     if as_json:
         show_json([record.data() for record in found.records])

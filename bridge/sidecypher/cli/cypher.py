@@ -15,7 +15,7 @@ import typer
 from sidecypher.cli.call import value_of
 from sidecypher.cli.errors import NotUnderstood
 from sidecypher.cli.options import Config, Database, Home
-from sidecypher.cli.output import notes, show_json, show_table
+from sidecypher.cli.output import notes, show_json, show_table, working
 from sidecypher.cli.status import server_address
 from sidecypher.host.settings import load_settings
 from sidecypher.host.terminal import visible
@@ -89,7 +89,8 @@ def rows_of(
         async with client_of(database=database, home=home, config=config) as client:
             return await client.run(query, **parameters)
 
-    return asyncio.run(run())
+    with working("Waiting for Neo4j"):
+        return asyncio.run(run())
 
 
 @asynccontextmanager

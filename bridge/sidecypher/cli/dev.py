@@ -11,7 +11,7 @@ from watchfiles import watch
 
 from sidecypher.cli.debug import DEBUG_PORT, UNHURRIED, check_debugger, paused_at_will
 from sidecypher.cli.options import Check, Config, Home, Lane, Procedures
-from sidecypher.cli.output import notes, show_error, show_facts, show_next, show_text
+from sidecypher.cli.output import notes, show_error, show_facts, show_next, show_text, working
 from sidecypher.cli.prepare import install_plugin
 from sidecypher.cli.reload import needs_plugin, reload_all, show_changes
 from sidecypher.cli.status import read_status
@@ -88,8 +88,9 @@ def dev(
         pass
     finally:
         if is_ours:
-            notes.print("\nStopping Neo4j and the sidecar")
-            stop(settings.home)
+            notes.print()
+            with working("Stopping Neo4j and the sidecar", kept=True):
+                stop(settings.home)
             show_next("sidecypher test", "runs the tests, without a server")
 
 
@@ -161,8 +162,8 @@ class _Session:
                 # Kept after a failed restart: the plugin fits then, but Neo4j runs an older one.
                 self._needs_restart = True
             if self._needs_restart:
-                notes.print("Restarting Neo4j with it")
-                restart_process(self._settings.home, "neo4j")
+                with working("Restarting Neo4j with it", kept=True):
+                    restart_process(self._settings.home, "neo4j")
                 self._needs_restart = False
         except SidecypherError as error:
             show_error(error)

@@ -1,7 +1,7 @@
 """`down`: stop one installation."""
 
 from sidecypher.cli.options import Config, Home
-from sidecypher.cli.output import notes, show_next
+from sidecypher.cli.output import notes, show_next, working
 from sidecypher.host.settings import load_settings
 from sidecypher.runtime.process.stop import stop
 
@@ -16,7 +16,9 @@ def down(home: Home = None, config: Config = None) -> None:
     ```
     """
     settings = load_settings({"home": home}, config=config)
-    if stop(settings.home):
+    with working("Stopping Neo4j and the sidecar"):
+        stopped = stop(settings.home)
+    if stopped:
         notes.print("Stopped.")
         show_next("sidecypher up", "starts it again, with the graph as it was")
     else:

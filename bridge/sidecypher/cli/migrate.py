@@ -13,7 +13,7 @@ import typer
 
 import sidecypher_schema as schema
 from sidecypher.cli.options import AsJson, Config, Database, Home
-from sidecypher.cli.output import notes, show_json, show_next, show_table, show_text
+from sidecypher.cli.output import notes, show_json, show_next, show_table, show_text, working
 from sidecypher.cli.status import server_address
 from sidecypher.host.settings import load_settings
 
@@ -217,7 +217,7 @@ def _server(
     address = server_address(load_settings(flags, config=config))
     # Silence the driver's log of retries, for example after deadlocks.
     logging.getLogger("neo4j").addHandler(logging.NullHandler())
-    with address.driver() as driver:
+    with address.driver() as driver, working("Working on the schema"):
         yield driver, address.database
 
 

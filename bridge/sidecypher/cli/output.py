@@ -12,6 +12,7 @@ from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
+    SpinnerColumn,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
@@ -119,12 +120,42 @@ OnPhase: TypeAlias = Callable[[str, int, int], None]
 """Gets a phase, how much of it is done, and how much there is; 0 if not known."""
 
 
+def _is_watched() -> bool:
+    """Return whether something may move: on a terminal with colours, and not next to JSON."""
+    consoles = (notes, results)
+    return all(each.is_interactive and not each.no_color for each in consoles) and (
+        "--json" not in sys.argv
+    )
+
+
+@contextmanager
+def working(title: str, *, kept: bool = False) -> Iterator[None]:
+    """Show what is done, and for how long already, while the block runs.
+
+    Args:
+        title: What is done, such as "Starting Neo4j".
+        kept: Whether the line stays. Where nothing may move, such a line is printed as it is, and
+            any other one is not.
+    """
+    if not _is_watched():
+        if kept:
+            notes.print(title)
+        yield
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    # Results that the block prints go to standard output as always.
+    with Progress(*columns, console=notes, transient=not kept, redirect_stdout=False) as progress:
+        task = progress.add_task(title, total=None)
+        yield
+        progress.update(task, total=1, completed=1)
+
+
 @contextmanager
 def phase_bars() -> Iterator[OnPhase]:
-    """Draw a bar for each phase of long work; draw nothing where there is no terminal."""
+    """Draw a bar for each phase of long work; draw nothing where nothing may move."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=notes, disable=not notes.is_terminal) as progress:
+    with Progress(*columns, console=notes, disable=not _is_watched()) as progress:
 
         def on_progress(phase: str, done: int, total: int) -> None:
             if phase not in tasks:
@@ -140,14 +171,16 @@ def phase_bars() -> Iterator[OnPhase]:
 
 @contextmanager
 def download_bar(title: str) -> Iterator[OnBytes]:
-    """Draw a bar while bytes arrive; draw nothing if none are missing."""
+    """Draw a bar once bytes arrive; where nothing may move, print its title then."""
     columns = (TextColumn(title), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    progress = Progress(*columns, console=notes)
+    progress = Progress(*columns, console=notes, disable=not _is_watched())
     task = None
 
     def on_bytes(done: int, total: int) -> None:
         nonlocal task
         if task is None:
+            if progress.disable:
+                notes.print(title)
             progress.start()
             task = progress.add_task(title, total=total)
         progress.update(task, completed=done, total=total)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sidecypher.cli.output import download_bar, notes, results_alone
+from sidecypher.cli.output import download_bar, notes, results_alone, working
 from sidecypher.host.settings import Settings
 from sidecypher.loading.loader import Loaded, load
 from sidecypher.runtime.bootcheck import boot_check
@@ -89,7 +89,7 @@ def _fetch_compiler(settings: Settings) -> Path:
 
 def load_procedures(settings: Settings) -> Loaded:
     """Load all procedures, and print warnings about their modules."""
-    with results_alone():
+    with results_alone(), working("Loading procedures"):
         loaded = load(settings.procedures)
     for failure in loaded.failures:
         notes.print(f"warning: `{failure.module}` is left out: {failure.reason}", markup=False)
@@ -134,8 +134,10 @@ def install_plugin(
 def _archive_classes(installation: Installation, java: Java) -> None:
     """Make starts of Neo4j faster from now on; if that fails, they are as slow as before."""
     if java.can_archive_classes and not installation.class_archive(java).exists():
-        notes.print("Preparing Neo4j for faster starts, once")
-        with suppress(ServerFailed, OSError):
+        with (
+            working("Preparing Neo4j for faster starts, once", kept=True),
+            suppress(ServerFailed, OSError),
+        ):
             write_class_archive(installation, java)
 
 
@@ -161,25 +163,26 @@ def build_plugin(
     inputs = read_inputs(catalogue, core_jar=CORE_JAR, compiler=jdk.compiler)
     if is_current(destination, inputs):
         return False
-    notes.print(f"Building the plugin for {len(loaded.registry)} procedures")
+    building = f"Building the plugin for {len(loaded.registry)} procedures"
     # A folder next to it, since Neo4j would load any jar in the folder of plugins itself.
     with TemporaryDirectory(prefix=".sidecypher-", dir=destination.parent) as folder:
         draft = Path(folder, destination.name)
-        build(
-            catalogue,
-            core_jar=CORE_JAR,
-            classpath=installation.api_jars(),
-            compiler=jdk.compiler,
-            destination=draft,
-        )
-        if check:
-            notes.print("Starting a temporary Neo4j with it")
-            boot_check(
-                draft,
-                {entry.name for entry in catalogue.procedures},
-                {entry.name for entry in catalogue.functions},
-                installation=installation,
-                java=jdk.java,
+        with working(building, kept=True):
+            build(
+                catalogue,
+                core_jar=CORE_JAR,
+                classpath=installation.api_jars(),
+                compiler=jdk.compiler,
+                destination=draft,
             )
+        if check:
+            with working("Starting a temporary Neo4j with it", kept=True):
+                boot_check(
+                    draft,
+                    {entry.name for entry in catalogue.procedures},
+                    {entry.name for entry in catalogue.functions},
+                    installation=installation,
+                    java=jdk.java,
+                )
         draft.replace(destination)
     return True

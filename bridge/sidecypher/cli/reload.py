@@ -7,7 +7,7 @@ from typing import Any, Final
 import httpx
 
 from sidecypher.cli.options import AsJson, Config, Home
-from sidecypher.cli.output import show_json, show_next, show_text
+from sidecypher.cli.output import show_json, show_next, show_text, working
 from sidecypher.cli.sidecars import run_folder_of, send_request
 from sidecypher.errors import ReloadFailed
 from sidecypher.host.rendezvous import Announcement, running_sidecars
@@ -58,7 +58,8 @@ def reload_all(settings: Settings) -> list[Change]:
     sidecars = running_sidecars(run_folder)
     if not sidecars:
         raise NotRunning("No sidecar is running")
-    changes = [change for each in sidecars for change in _reload_one(run_folder, each)]
+    with working("Loading procedures"):
+        changes = [change for each in sidecars for change in _reload_one(run_folder, each)]
     return list({tuple(change.values()): change for change in changes}.values())
 
 

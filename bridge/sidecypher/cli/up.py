@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from sidecypher.cli.options import AsJson, Check, Config, Home, Lane, Procedures
-from sidecypher.cli.output import notes, show_next
+from sidecypher.cli.output import notes, show_next, working
 from sidecypher.cli.prepare import install_plugin, load_procedures
 from sidecypher.cli.status import show_status
 from sidecypher.host.credentials import write_private
@@ -63,7 +63,8 @@ def restart(
     sidecypher restart
     ```
     """
-    stop(load_settings({"home": home, "lane": lane}, config=config).home)
+    with working("Stopping Neo4j and the sidecar"):
+        stop(load_settings({"home": home, "lane": lane}, config=config).home)
     up(home, procedures, config, as_json, check, lane)
 
 
@@ -97,9 +98,9 @@ def bring_up(
         notes.print("Already up. `sidecypher reload` loads changed procedures.")
         return False
     install_plugin(settings, load_procedures(settings), check=check)
-    notes.print("Starting Neo4j and the sidecar")
     command = [sys.executable, "-P", "-m", "sidecypher", "supervise", *options]
-    launch_supervisor(settings.home, command, _environment(settings, environ))
+    with working("Starting Neo4j and the sidecar", kept=True):
+        launch_supervisor(settings.home, command, _environment(settings, environ))
     return True
 
 

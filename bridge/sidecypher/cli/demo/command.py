@@ -9,7 +9,7 @@ import typer
 
 from sidecypher.cli.demo.source import choose_source
 from sidecypher.cli.options import Config, Home, Lane
-from sidecypher.cli.output import notes, show_table, show_text
+from sidecypher.cli.output import notes, show_table, show_text, working
 from sidecypher.cli.status import read_status, server_address
 from sidecypher.cli.up import bring_up
 from sidecypher.host.address import USER
@@ -57,18 +57,20 @@ def demo(
         if not started:
             raise _home_in_use()
         with server_address(settings).driver() as driver, driver.session() as session:
-            if keep:
-                # A graph that is deleted in seconds needs no constraints, which cost time.
-                migrate(driver)
-            for statement in _statements("graph.cypher"):
-                session.run(statement, source.parameters).consume()
+            with working("Writing the sample graph"):
+                if keep:
+                    # A graph that is deleted in seconds needs no constraints, which cost time.
+                    migrate(driver)
+                for statement in _statements("graph.cypher"):
+                    session.run(statement, source.parameters).consume()
             for query in _statements("queries.cypher"):
                 found = session.run(query, source.parameters)
                 show_table(query, found.keys(), [record.values() for record in found])
         show_text(f"Neo4j Browser: {read_status(settings)['browser']}")
     finally:
         if started and not keep:
-            stop(settings.home)
+            with working("Stopping Neo4j and the sidecar"):
+                stop(settings.home)
     if keep:
         password_file = settings.home / "neo4j-password"
         show_text(f"Log in as {USER}; the password is in {password_file}")
