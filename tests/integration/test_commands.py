@@ -251,6 +251,44 @@ def test_the_demo_prints_rows_and_stops_everything(tmp_path, installation):
     assert not read_state(tmp_path).orphans
 
 
+def test_the_demo_shows_a_repository_live(tmp_path, installation, github):
+    """`demo --repo` merges it and its issues, and shows what GitHub says of them now."""
+    del installation
+    address = {"SIDECYPHER_GITHUB_BASE_URL": github.url}
+    done = run(tmp_path, "demo", "--repo", "codertocat/hello-world", **address)
+
+    assert done.returncode == 0, done.stderr
+    assert "GitHub data: live, from 127.0.0.1" in done.stderr
+    for shown in ("Codertocat", "Spelling error", "Update the README"):
+        assert shown in done.stdout
+    assert not read_state(tmp_path).alive
+
+
+@pytest.mark.parametrize(
+    ("repository", "told"),
+    [
+        (
+            "octocat/Hello-World",
+            "The demo cannot read `octocat/Hello-World`: the live API does not",
+        ),
+        ("octocat", "OWNER/NAME"),
+        ("https://github.com/octocat/Hello-World", "OWNER/NAME"),
+        ("o/r?x", "OWNER/NAME"),
+    ],
+)
+def test_a_repository_that_cannot_be_shown_is_an_error(tmp_path, repository, told):
+    """Nothing is started, and the error says what to do."""
+    address = {"SIDECYPHER_GITHUB_BASE_URL": "http://127.0.0.1:1"}
+    done = run(tmp_path, "demo", "--repo", repository, **address)
+
+    assert done.returncode != 0
+    assert told in done.stderr
+    if "cannot read" in told:
+        assert "SC-526" in done.stderr
+        assert "hint: Check the network" in done.stderr
+    assert read_state(tmp_path) is None
+
+
 @pytest.mark.deep
 def test_a_demo_that_is_kept_has_the_whole_schema(tmp_path, installation):
     """`demo --keep` leaves everything up, in a graph that `migrate` finds nothing to do for."""

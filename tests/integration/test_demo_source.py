@@ -7,7 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from sidecypher.cli.demo.source import choose_source
+from sidecypher.cli.demo.source import choose_source, live_source
+from sidecypher.cli.errors import NoLiveData
 
 
 @pytest.fixture
@@ -69,6 +70,19 @@ def test_an_api_that_cannot_serve_is_replaced(answering, body, reason):
 
     assert chosen.notice == f"GitHub data: made-up samples ({reason})"
     assert chosen.options[0] == "--replay-port"
+
+
+def test_a_repository_is_live_or_an_error(answering):
+    """Samples never stand in for a repository that was named; the sidecar judges the limit."""
+    answering(left(0))
+    chosen = live_source("octocat/Hello-World")
+    assert chosen.notice == "GitHub data: live, from 127.0.0.1"
+    assert chosen.parameters == {"owner": "octocat", "repoName": "Hello-World"}
+    assert (chosen.environ, chosen.options) == ({}, ())
+
+    answering(b"<html>")
+    with pytest.raises(NoLiveData, match="no usable answer"):
+        live_source("octocat/Hello-World")
 
 
 def test_a_silent_api_is_given_up(monkeypatch):

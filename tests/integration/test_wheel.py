@@ -35,6 +35,8 @@ def test_a_wheel_brings_all_that_is_no_python(wheel, core_jar):
         "sidecypher/py.typed",
         "sidecypher/cli/demo/graph.cypher",
         "sidecypher/cli/demo/queries.cypher",
+        "sidecypher/cli/demo/repository-graph.cypher",
+        "sidecypher/cli/demo/repository-queries.cypher",
         "sidecypher/cli/demo/samples.json",
         "sidecypher/cli/project_template/greeting.py.j2",
         "sidecypher/cli/project_template/gitignore.j2",

@@ -46,6 +46,16 @@ class NoDebugger(SidecypherError):
     default_hint = "Install it where sidecypher is: `pip install debugpy`."
 
 
+class NoLiveData(SidecypherError):
+    """`demo --repo` needs GitHub, which does not answer."""
+
+    code = "SC-526"
+    default_hint = (
+        "Check the network, the proxy and SIDECYPHER_GITHUB_BASE_URL; without `--repo` the demo "
+        "runs on samples."
+    )
+
+
 _ELSEWHERE: Final = "`--home` names a home elsewhere."
 _NO_ROOM: Final = f"Free space on that disk, or use another one: {_ELSEWHERE}"
 _NO_RIGHT: Final = f"Change its permissions, or use another folder: {_ELSEWHERE}"

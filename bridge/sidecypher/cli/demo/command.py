@@ -1,17 +1,22 @@
 """`sidecypher demo`: the main use case, end to end, on the embedded Neo4j."""
 
 import os
+import re
 import sys
+from collections.abc import Sequence
 from importlib.resources import files
-from typing import Annotated
+from typing import Annotated, Any, Final
 
+import neo4j
 import typer
+from neo4j.exceptions import Neo4jError
 
-from sidecypher.cli.demo.source import choose_source
+from sidecypher.cli.demo.source import Source, choose_source, live_source
 from sidecypher.cli.options import Config, Home, Lane
 from sidecypher.cli.output import notes, show_table, show_text, working
 from sidecypher.cli.status import read_status, server_address
 from sidecypher.cli.up import bring_up
+from sidecypher.errors import CallError
 from sidecypher.host.address import USER
 from sidecypher.host.settings import load_settings, without_neo4j_variables
 from sidecypher.runtime.errors import AlreadyRunning
@@ -19,12 +24,17 @@ from sidecypher.runtime.process.state import read_state
 from sidecypher.runtime.process.stop import stop
 from sidecypher_schema import migrate, split
 
+_FULL_NAME: Final = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
+
 
 def demo(
     home: Home = None,
     config: Config = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything running.")] = False,
     lane: Lane = None,
+    repo: Annotated[
+        str | None, typer.Option("--repo", help="Show this repository of GitHub, OWNER/NAME.")
+    ] = None,
 ) -> None:
     """Run queries on a sample graph and GitHub data.
 
@@ -37,16 +47,23 @@ def demo(
     process next to the sidecar serves invented samples in the shape of GitHub's answers. One line
     says which of the two it uses.
 
+    With `--repo OWNER/NAME` it merges that repository and up to 100 of its issues, and shows live
+    data of both. GitHub must answer. `SIDECYPHER_GITHUB_TOKEN` is optional for a public repository.
+
     ```sh
     sidecypher demo --home /tmp/demo --keep
+    sidecypher demo --repo octocat/Hello-World
     ```
     """
+    if repo is not None and not _FULL_NAME.fullmatch(repo):
+        raise typer.BadParameter("Give `--repo` as OWNER/NAME, such as octocat/Hello-World")
     flags = {"home": home, "lane": lane}
     settings = load_settings(flags, without_neo4j_variables(os.environ), config)
     running = read_state(settings.home)
     if running is not None and running.alive:
         raise _home_in_use()
-    source = choose_source()
+    source = choose_source() if repo is None else live_source(repo)
+    script = "" if repo is None else "repository-"
     notes.print(source.notice)
     started = False
     try:
@@ -61,11 +78,11 @@ def demo(
                 if keep:
                     # A graph that is deleted in seconds needs no constraints, which cost time.
                     migrate(driver)
-                for statement in _statements("graph.cypher"):
-                    session.run(statement, source.parameters).consume()
-            for query in _statements("queries.cypher"):
-                found = session.run(query, source.parameters)
-                show_table(query, found.keys(), [record.values() for record in found])
+                for statement in _statements(f"{script}graph.cypher"):
+                    _run(session, statement, source)
+            for query in _statements(f"{script}queries.cypher"):
+                columns, rows = _run(session, query, source)
+                show_table(query, columns, rows)
         show_text(f"Neo4j Browser: {read_status(settings)['browser']}")
     finally:
         if started and not keep:
@@ -77,6 +94,23 @@ def demo(
         show_text(f"Stop it with: {sys.argv[0]} down --home {settings.home}")
     else:
         show_text("Everything is stopped again; `--keep` leaves it running (`make demo KEEP=1`).")
+
+
+def _run(
+    session: neo4j.Session, statement: str, source: Source
+) -> tuple[Sequence[str], list[list[Any]]]:
+    """Return the columns and the rows of a statement.
+
+    Raises:
+        CallError: It failed, for example because the repository does not exist.
+    """
+    try:
+        found = session.run(statement, source.parameters)
+        return found.keys(), [record.values() for record in found]
+    except Neo4jError as error:
+        raise CallError(
+            f"The demo ended early: {error.message}", code=error.code or "SC-500"
+        ) from None
 
 
 def _home_in_use() -> AlreadyRunning:

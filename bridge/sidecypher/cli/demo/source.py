@@ -7,11 +7,13 @@ from typing import Any, Final
 
 import httpx
 
+from sidecypher.cli.errors import NoLiveData
 from sidecypher.host.threads import in_thread
 
 LIVE: Final = "https://api.github.com"
 _PATIENCE_SECONDS: Final = 3.0
 _SILENT: Final = "the live API does not answer from here"
+_USED_UP: Final = "the live API's rate limit is used up"
 _CALLS_NEEDED: Final = 10
 _REAL: Final = {"owner": "Codertocat", "repoName": "Hello-World", "issueNumber": 1, "prNumber": 2}
 _MADE_UP: Final = {**_REAL, "owner": "sidecypher-demo", "repoName": "lighthouse"}
@@ -40,18 +42,12 @@ def choose_source(patience: float = _PATIENCE_SECONDS) -> Source:
     Args:
         patience: Seconds for the lookup of its name and for its answer together.
     """
-    base_url = os.environ.get("SIDECYPHER_GITHUB_BASE_URL", LIVE)
-    # In a thread that can be abandoned: the lookup of a name has no timeout.
-    asked = in_thread(lambda: _unreachable(base_url, patience), "demo-source")
-    try:
-        unreachable = asked.result(patience)
-    except TimeoutError:
-        unreachable = _SILENT
-    if unreachable is None:
-        return Source(f"GitHub data: live, from {httpx.URL(base_url).host}", _REAL, {})
+    reason = _outage(patience)
+    if reason is None:
+        return _live(_REAL)
     port = _free_port()
     return Source(
-        f"GitHub data: made-up samples ({unreachable})",
+        f"GitHub data: made-up samples ({reason})",
         _MADE_UP,
         # No token: the mock needs none, and none should be sent unencrypted.
         {
@@ -63,6 +59,43 @@ def choose_source(patience: float = _PATIENCE_SECONDS) -> Source:
     )
 
 
+def live_source(repository: str, patience: float = _PATIENCE_SECONDS) -> Source:
+    """Return the live API for a repository ``OWNER/NAME``.
+
+    Args:
+        repository: Its full name.
+        patience: Seconds for the lookup of the API's name and for its answer together.
+
+    Raises:
+        NoLiveData: The API does not answer in time, or not as GitHub does.
+    """
+    reason = _outage(patience)
+    # A token that the sidecar has, and this process does not send, may have calls left.
+    if reason not in {None, _USED_UP}:
+        raise NoLiveData(f"The demo cannot read `{repository}`: {reason}")
+    owner, _, name = repository.partition("/")
+    return _live({"owner": owner, "repoName": name})
+
+
+def _live(parameters: dict[str, Any]) -> Source:
+    return Source(f"GitHub data: live, from {httpx.URL(_base_url()).host}", parameters, {})
+
+
+def _base_url() -> str:
+    return os.environ.get("SIDECYPHER_GITHUB_BASE_URL", LIVE)
+
+
+def _outage(patience: float) -> str | None:
+    """Return why the API cannot serve the demo, or None if it can."""
+    base_url = _base_url()
+    # In a thread that can be abandoned: the lookup of a name has no timeout.
+    asked = in_thread(lambda: _unreachable(base_url, patience), "demo-source")
+    try:
+        return asked.result(patience)
+    except TimeoutError:
+        return _SILENT
+
+
 def _unreachable(base_url: str, patience: float) -> str | None:
     """Return why the API cannot serve the demo, or None if it can."""
     try:
@@ -72,7 +105,7 @@ def _unreachable(base_url: str, patience: float) -> str | None:
         return _SILENT
     except (ValueError, KeyError, TypeError):
         return "the live API returns no usable answer"
-    return None if remaining >= _CALLS_NEEDED else "the live API's rate limit is used up"
+    return None if remaining >= _CALLS_NEEDED else _USED_UP
 
 
 def _free_port() -> int:
