@@ -82,4 +82,4 @@ def test_an_image_that_knows_nothing_of_sidecypher_serves_a_first_row(existing):
     assert "no unix socket" not in told
     facts = existing.call("sidecypher", "call", "sidecypher.info", "--json")
     assert '"pid"' in facts
-    assert "V001" in existing.call("sidecypher", "migrate", "info", "--database", "neo4j")
+    assert "Migrations" in existing.call("sidecypher", "migrate", "info", "--database", "neo4j")
