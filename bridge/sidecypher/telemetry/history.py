@@ -136,7 +136,9 @@ def _merged(ring: "array[int]", periods: Iterable[int]) -> Period:
     sums = [0] * _WIDTH
     for period in periods:
         start = period % PERIODS * _WIDTH
-        sums = list(map(add, sums, ring[start : start + _WIDTH]))
+        # Most procedures are not called in most periods.
+        if ring[start]:
+            sums = list(map(add, sums, ring[start : start + _WIDTH]))
     return Period(sums[0], sums[1], tuple(sums[2:]))
 
 
@@ -145,5 +147,6 @@ def total(histories: Iterable[Sequence[Period]], count: int) -> list[Period]:
     sums = [[0] * _WIDTH for _ in range(count)]
     for periods in histories:
         for index, each in enumerate(periods):
-            sums[index] = list(map(add, sums[index], (each.calls, each.errors, *each.buckets)))
+            if each.calls:
+                sums[index] = list(map(add, sums[index], (each.calls, each.errors, *each.buckets)))
     return [Period(each[0], each[1], tuple(each[2:])) for each in sums]
