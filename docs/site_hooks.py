@@ -5,7 +5,9 @@ code host and in an editor. The README is the front page.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -17,6 +19,8 @@ _LINK = re.compile(r"\]\((?P<target>[^)#\s]+)")
 _ERROR = re.compile(r"^\| (?P<code>SC-\d{3}) \|", re.MULTILINE)
 _ROW = re.compile(r"^\|.*$", re.MULTILINE)
 _CODE = re.compile(r"`[^`\n]+`")
+_LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_FIRST_PARAGRAPH = re.compile(r"^(?:[A-Za-z`*\[].*\n)+", re.MULTILINE)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -57,3 +61,46 @@ def _with_bars(code: re.Match[str]) -> str:
 def _with_anchor(row: re.Match[str]) -> str:
     """Make the line of SC-204 reachable as `docs/errors.html#sc-204`."""
     return f'| <a id="{row["code"].lower()}"></a>{row["code"]} |'
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write what language models read: `llms.txt` lists the pages, `llms-full.txt` has all of them.
+
+    The form of the list is that of llmstxt.org.
+    """
+    site, nav = Path(config.site_dir), config.nav or []
+    lines = [f"# {config.site_name}", "", f"> {config.site_description}", "", *_listed(nav)]
+    (site / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    texts = [_text(path) for _, path in _entries(nav)]
+    (site / "llms-full.txt").write_text("\n".join(texts), encoding="utf-8")
+
+
+def _listed(nav: Iterable[Any]) -> Iterator[str]:
+    """Yield a line for each page, below a heading for each section."""
+    for item in nav:
+        [(title, below)] = item.items()
+        if isinstance(below, list):
+            yield from ["", f"## {title}", ""]
+        for name, path in _entries([item]):
+            found = _FIRST_PARAGRAPH.search(_text(path))
+            plain = _LINKED.sub(r"\1", " ".join(found[0].split())) if found else ""
+            about = plain.partition(". ")[0].removesuffix(".")
+            url = re.sub(r"(README)?\.md$", lambda end: "index.html" if end[1] else ".html", path)
+            yield f"- [{name}]({url}): {about}"
+
+
+def _entries(nav: Iterable[Any]) -> Iterator[tuple[str, str]]:
+    """Yield title and path of each page; a page without a title has that of its first line."""
+    for item in nav:
+        if isinstance(item, str):
+            yield _text(item).partition("\n")[0].removeprefix("# "), item
+            continue
+        [(title, below)] = item.items()
+        if isinstance(below, list):
+            yield from _entries(below)
+        else:
+            yield title, below
+
+
+def _text(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")

@@ -60,6 +60,19 @@ def test_the_site_is_built_without_a_warning(built):
     assert told == []
 
 
+def test_language_models_find_every_page(built, site):
+    """`llms.txt` has a line for each page, with what it is about; the other file has the pages."""
+    folder, _ = built
+    listed = re.findall(
+        r"^- \[.+?\]\((\S+)\): (.*)$", (folder / "llms.txt").read_text(), re.MULTILINE
+    )
+    everything = (folder / "llms-full.txt").read_text()
+
+    assert {url for url, _ in listed} == {path.relative_to(folder).as_posix() for path in site}
+    assert [url for url, about in listed if not about] == []
+    assert [each.name for each in PAGES if each.read_text() not in everything] == []
+
+
 def test_every_page_is_in_the_navigation(built, site):
     """Each page of the repository is a page of the site, which its navigation leads to."""
     folder, _ = built
