@@ -1,29 +1,38 @@
-"""The cookbook of docs/github.md and the seed's queries, on a graph that was made by merging."""
+"""The recipes of the pages of `github`, and the seed's queries, on a graph made by merging."""
 
+import itertools
 import re
+import shlex
 from datetime import UTC, datetime
 from importlib.resources import files
 
 import pytest
-from docs.pages import cypher_blocks, section
+from docs.pages import blocks, cypher_blocks, section
 from fix_github import BOB
 from neo4j.exceptions import Neo4jError
 
 from sidecypher_schema import split
 
-COOKBOOK = section("docs/github.md", "Cookbook")
-QUERIES = [block.text for block in cypher_blocks("github") if block.text in f"{COOKBOOK}\n"]
+PAGES = "docs/github.md", "docs/github-merging.md"
+RECIPES = section(PAGES[0], "Recipes") + section(PAGES[1], "Queries on the merged graph")
+QUERIES = [
+    block.text
+    for block in cypher_blocks("github")
+    if block.page in PAGES and block.text in f"{RECIPES}\n"
+]
 (
-    NEWEST,
     ALL_ISSUES,
     ALL_PULL_REQUESTS,
     BY_LABEL,
     LAST_WORD,
-    BY_STATE,
-    CHANGED,
     MERGEABLE,
     LEFT_OPEN,
     MISPLACED,
+    NEWEST,
+    IMPORT,
+    BY_STATE,
+    CHANGED,
+    ANYTHING,
 ) = QUERIES
 OF_EVERY_REPOSITORY = [
     block
@@ -41,7 +50,7 @@ MANY = {
 
 @pytest.fixture
 def ask(session):
-    """Run a query of the cookbook; its rows as tuples."""
+    """Run a query of the pages; its rows as tuples."""
 
     def rows(query, parameters, **further):
         return [tuple(row) for row in session.run(query, parameters, **further).values()]
@@ -51,10 +60,21 @@ def ask(session):
 
 @pytest.fixture
 def graph(ask):
-    """The graph that the cookbook itself makes of two repositories."""
+    """The graph that the pages' own queries make of two repositories."""
     for repository in (HELLO, MANY):
         ask(ALL_ISSUES, repository)
     ask(ALL_PULL_REQUESTS, HELLO)
+
+
+def test_the_first_rows_are_those_that_the_page_shows(server):
+    """The third step prints what is below it, from the recorded repository."""
+    step = [block for block in blocks("sh", "text") if block.page == PAGES[0]][2:4]
+    command, shown = (block.text for block in step)
+
+    done = server.command(*shlex.split(command)[1:])
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == shown.splitlines()
 
 
 def test_the_newest_issues_cost_one_request(ask, github, world):
@@ -90,6 +110,42 @@ def test_an_import_asks_for_no_issue_that_the_list_had(ask, github, world):
 
     assert ask(ALL_ISSUES, {"owner": "ann", "repo": world.name}) == [(3,)]
     assert next(github.uses) == before + 3
+
+
+def test_an_import_goes_on_where_it_broke_off(ask, session, github, world, monkeypatch):
+    """Each page is committed with its cursor; a further run merges the rest, and then nothing."""
+    world.repository()
+    for number in range(1, 251):
+        world.issue(number, state="open")
+    where = {"owner": "ann", "repo": world.name}
+    whole = github.objects.list
+    lists = itertools.count(1)
+    monkeypatch.setattr(
+        github.objects, "list", lambda path: whole(path) if next(lists) <= 2 else None
+    )
+    with pytest.raises(Neo4jError, match="SC-5"):
+        ask(IMPORT, where, pages=10)
+    assert session.run("MATCH (i:Issue) RETURN count(i)").single().value() == 200
+    monkeypatch.setattr(github.objects, "list", whole)
+
+    assert ask(IMPORT, where, pages=10) == [(50,)]
+    before = next(github.uses)
+    assert ask(IMPORT, where, pages=10) == [(0,)]
+    assert next(github.uses) == before + 1
+    assert session.run("MATCH (i:Issue) RETURN count(i)").single().value() == 250
+    found = session.run("MATCH (i:GithubImport) RETURN i.done").value()
+    assert found == [True]
+
+
+def test_any_path_is_rows_of_maps(ask, github):
+    """Each entry of a list is a MAP with GitHub's own names, page by page up to the limit."""
+    before = next(github.uses)
+
+    found = ask(ANYTHING, MANY)
+
+    assert sorted(number for number, *_ in found) == list(range(1, 14))
+    assert {author for *_, author in found} != {None}
+    assert next(github.uses) == before + 2
 
 
 def test_all_pull_requests_are_merged(ask, world):

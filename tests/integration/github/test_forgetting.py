@@ -1,4 +1,4 @@
-"""What each of GitHub's own examples of events has the cache forget, as docs/github.md tells it."""
+"""What each of GitHub's own examples of events drops from the cache, as its page says."""
 
 import asyncio
 import re
@@ -10,7 +10,7 @@ from fix_webhooks import examples
 from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.webhooks.receiving import forget
 
-PAGE = Path(__file__).parents[3] / "docs" / "github.md"
+PAGE = Path(__file__).parents[3] / "docs" / "github-webhooks.md"
 
 OTHER = 987_654
 """Number of an issue, and of a pull request, that no event is about."""
