@@ -85,7 +85,8 @@ def _value(name: str, given: object) -> str:
             f"The parameter `{name}` cannot be in a URL",
             hint="Give a STRING, a number, a BOOLEAN, a date or time, or a list of these.",
         )
-    return ",".join(map(parameter, items))
+    # A text is sent as it is; `parameter` spells the values of options as GitHub does.
+    return ",".join(item if isinstance(item, str) else parameter(item) for item in items)
 
 
 def graphql_request(

@@ -90,13 +90,21 @@ def test_parameters_become_the_query(origin, answering, call) -> None:
     """Values are percent-encoded, lists joined by commas, and nulls left out."""
     origin.answer = lambda _: answering.of([])
 
-    params = {"q": "a&b=c #d", "labels": ["x", "y z"], "draft": True, "n": 2**40, "no": None}
+    params = {
+        "q": "a&b=c #d",
+        "s": "longRunning",
+        "labels": ["x", "y z"],
+        "draft": True,
+        "n": 2**40,
+        "no": None,
+    }
     call("rest", "/repos/o/r/contents/a b%2Fc/ü.txt", params)
 
     [path] = origin.paths
     assert path.partition("?")[0] == "/repos/o/r/contents/a%20b%2Fc/%C3%BC.txt"
     assert parse_qs(urlsplit(path).query) == {
         "q": ["a&b=c #d"],
+        "s": ["longRunning"],
         "labels": ["x,y z"],
         "draft": ["true"],
         "n": [str(2**40)],
