@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 _LINK = re.compile(r"\]\((?P<target>[^)#\s]+)")
 _ERROR = re.compile(r"^\| (?P<code>SC-\d{3}) \|", re.MULTILINE)
+_NOTE = re.compile(r"^> \*\*(?P<kind>Warning|Note):?\*\*:? (?P<text>(?:.*\n> ?)*.*)$", re.MULTILINE)
 _ROW = re.compile(r"^\|.*$", re.MULTILINE)
 _CODE = re.compile(r"`[^`\n]+`")
 _LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
@@ -49,9 +50,16 @@ def on_page_markdown(markdown: str, *, page: Page, **_others: object) -> str:
     markdown = markdown.replace("```python neo4j", "```python")
     # In a table's code a code host reads `\|` as a bar, MkDocs a bar as a bar.
     markdown = _ROW.sub(lambda row: _CODE.sub(_with_bars, row[0]), markdown)
+    markdown = _NOTE.sub(_boxed, markdown)
     if page.file.src_uri == "docs/errors.md":
         markdown = _ERROR.sub(_with_anchor, markdown)
     return markdown
+
+
+def _boxed(note: re.Match[str]) -> str:
+    """Make a box of a warning or note, which is a quotation on a code host."""
+    lines = re.sub(r"\n> ?", "\n", note["text"]).splitlines()
+    return "\n    ".join([f"!!! {note['kind'].lower()}", *lines])
 
 
 def _with_bars(code: re.Match[str]) -> str:
