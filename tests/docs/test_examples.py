@@ -104,22 +104,25 @@ def test_data_blocks_parse(block):
 
 
 def test_the_first_screen_of_the_readme():
-    """README begins with a procedure of five lines, its call and answer, then how to install it."""
-    screen = "\n".join(page_named("README.md").splitlines()[:42])
+    """25 lines show a procedure, its call and answer, for whom it is, and where to begin."""
+    lines = page_named("README.md").splitlines()
+    screen = "\n".join(lines[:25])
     procedure = screen.partition("```python\n")[2].partition("```")[0].splitlines()
     code = [line for line in procedure if line and not line.startswith("from ")]
-    parts = [
-        "@procedure",
-        "CALL demo",
-        '"Hello Ann"',
-        "pip install",
-        "sidecypher dev",
-        "From a clone",
-    ]
-    places = [screen.index(part) for part in [*parts, "make demo", "make test"]]
+    parts = ["@procedure", "CALL demo", '"Hello Ann"', "**Use it**", "**Do not use it**"]
+    places = [screen.index(part) for part in [*parts, "**Start here:**"]]
 
     assert places == sorted(places)
     assert len(code) == 5
+
+
+def test_the_readme_installs_before_it_builds():
+    """What users need comes first; below it stand the two commands of a clone."""
+    text = page_named("README.md")
+    parts = ["pip install", "sidecypher dev", "From a clone", "make demo", "make test"]
+    places = [text.index(part) for part in parts]
+
+    assert places == sorted(places)
 
 
 def test_pages_install_the_wheel():

@@ -27,8 +27,8 @@ OF_PROMETHEUS = {"instance", "job", "le"}
 
 @pytest.fixture(scope="module")
 def exported():
-    """The labels of each metric in docs/operations.md, which a test compares with the code."""
-    table = rows(section("docs/operations.md", "Metrics"), "metric")
+    """The labels of each metric in docs/telemetry.md, which a test compares with the code."""
+    table = rows(section("docs/telemetry.md", "Metrics"), "metric")
     return {code_in(name)[0]: set(code_in(labels)) for name, _kind, labels, _meaning in table}
 
 

@@ -453,7 +453,7 @@ def test_the_bound_of_a_snippet_is_documented():
 
 
 def test_every_metric_is_documented():
-    """docs/operations.md has each metric with its type and labels."""
+    """docs/telemetry.md has each metric with its type and labels."""
     metrics = {}
     telemetry = Telemetry()
     observed = telemetry.call(Call("call-1", "kg.score", "neo4j", "neo4j"), "procedure")
@@ -473,7 +473,7 @@ def test_every_metric_is_documented():
         name = metric.name + ("_total" if metric.type == "counter" else "")
         labels = {label for sample in metric.samples for label in sample.labels} - {"le"}
         metrics[name] = (metric.type, labels)
-    table = rows(section("docs/operations.md", "Metrics"), "metric")
+    table = rows(section("docs/telemetry.md", "Metrics"), "metric")
 
     assert {code_in(row[0])[0]: (row[1], set(code_in(row[2]))) for row in table} == metrics
 
@@ -498,7 +498,7 @@ def logged():
 
 def test_every_log_event_is_documented():
     """Each event of the log has a line with its levels, and no other has one."""
-    operations = rows(section("docs/operations.md", "Logs"), "event")
+    operations = rows(section("docs/telemetry.md", "Logs"), "event")
     others = [rows(page_named(f"docs/{page}.md"), "log line") for page in ("sync", "postgres")]
     documented = {
         (event, level)

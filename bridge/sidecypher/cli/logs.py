@@ -43,7 +43,7 @@ def logs(
 
     Prints the last lines of all processes in order of time, each after the name of its process.
     Errors of calls name the id for `--call`. The
-    [files](operations.md#logs) are in `logs` of the home.
+    [files](telemetry.md#logs) are in `logs` of the home.
 
     ```sh
     sidecypher logs --follow
