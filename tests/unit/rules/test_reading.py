@@ -10,7 +10,7 @@ from sidecypher_procedures.rules import detector
 from sidecypher_procedures.rules.detector.comparison import VERSION, compare, read_parts, read_text
 from sidecypher_procedures.rules.detector.vocabulary import canonical
 
-DATA = {"4": "a048f4e53dfbab47"}
+DATA = {"4": "2b0b882aac74148e"}
 
 
 def parts(text):
