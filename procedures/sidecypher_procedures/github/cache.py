@@ -89,14 +89,15 @@ class MemoryStore:
     def put(self, key: Key, entry: Entry) -> None:
         """Store or replace the entry, unless it is larger than the whole store."""
         self._remove(key)
-        if entry.size > self._max_bytes:
+        size = _size(key, entry)
+        if size > self._max_bytes:
             return
-        while self.bytes + entry.size > self._max_bytes:
+        while self.bytes + size > self._max_bytes:
             self._remove(next(iter(self._entries)))
         credential, path = key
         self._credentials.add(credential)
         self._entries[key] = entry
-        self.bytes += entry.size
+        self.bytes += size
         self._keys[_home(path)].add(key)
         if entry.node is not None:
             self._paths[credential, entry.node] = path
@@ -119,7 +120,7 @@ class MemoryStore:
         entry = self._entries.pop(key, None)
         if entry is None:
             return False
-        self.bytes -= entry.size
+        self.bytes -= _size(key, entry)
         home = _home(key[1])
         self._keys[home].discard(key)
         if not self._keys[home]:
@@ -127,6 +128,11 @@ class MemoryStore:
         if entry.node is not None and self._paths.get((key[0], entry.node)) == key[1]:
             del self._paths[key[0], entry.node]
         return True
+
+
+def _size(key: Key, entry: Entry) -> int:
+    """Return the size of an entry with its path, which has the caller's parameters."""
+    return len(key[1]) + entry.size
 
 
 def _home(path: str) -> str:

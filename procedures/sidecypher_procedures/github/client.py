@@ -255,6 +255,7 @@ class GithubClient:
         self._check_credential()
         known = self._cache.get(self._credential_key, asked.key)
         if known is not None and known.is_fresh(max_age, self._clock.monotonic()):
+            self.cached += 1
             result = _result(known, asked)
         else:
             work = partial(self._fetch_answer, asked)
@@ -484,8 +485,10 @@ class GithubClient:
                 entry = await retrying(fetch, wait=wait, clock=self._clock, tries=tries)
                 return _result(entry, target)
         except errors.GithubError as error:
+            # Who waits for an answer that GitHub computes must not take an old one for it.
+            replaceable = error.transient and not isinstance(error, errors.NotReady)
             known = self._fallback(target)
-            if known is None or known.row is None or not error.transient:
+            if known is None or known.row is None or not replaceable:
                 return error
         return Snapshot(_replaced(known.row, stale=True), known.identity)
 

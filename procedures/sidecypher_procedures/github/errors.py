@@ -1,7 +1,7 @@
 """Every error of the `github` procedures, in one tree.
 
-The transient ones (RateLimited, ServerFailed, Unreachable, TimedOut, NotReady) are retryable, and
-an expired cache entry is served in their place.
+The transient ones (RateLimited, ServerFailed, Unreachable, TimedOut, NotReady) are retryable. An
+expired cache entry is served in their place, except in that of NotReady.
 """
 
 import re
@@ -143,7 +143,7 @@ class RateLimited(GithubError):
 
 
 class ServerFailed(GithubError):
-    """GitHub failed with a 5xx status."""
+    """GitHub failed with a 5xx status, or inside a GraphQL query without a type of error."""
 
     code = "SC-508"
     transient = True
@@ -237,7 +237,7 @@ class InvalidRequest(GithubError):
 
 
 class Rejected(GithubError):
-    """GitHub rejects the request (422), such as a search that it does not understand."""
+    """GitHub rejects the request: by 422, or by the type of an error in a GraphQL answer."""
 
     code = "SC-524"
     default_hint = "Compare the query or the parameters with GitHub's documentation."

@@ -55,7 +55,8 @@ class GraphqlRequest(Resource, frozen=True, gc=False):
         text = msgspec.json.encode([document, operation])
         digest = blake2b(text + variables, digest_size=16).hexdigest()
         name = operation or "unnamed"
-        path = f"/graphql/{digest}"
+        # No path of the REST API begins without a slash.
+        path = f"graphql:{digest}"
         return cls("GraphQL query", name, "", path, document, variables, operation)
 
     def at(self, path: str) -> "GraphqlRequest":
@@ -152,6 +153,8 @@ def failure(target: Target | Resource, error: Error) -> errors.GithubError:
         return responses.absence(errors.NotFound, target)
     if is_forbidden(error):
         return errors.PermissionDenied(f"GitHub does not let this token read the {target.what}")
+    if error.type is not None:
+        return errors.Rejected(f"GitHub rejects a part of the query for the {target.what}")
     return errors.ServerFailed(f"GitHub failed inside a GraphQL query for the {target.what}")
 
 
@@ -196,14 +199,16 @@ def _partial(
     forbidden = [error for error in found if is_forbidden(error)]
     if forbidden:
         return failure(asked, forbidden[0])
-    if all(error.type == "NOT_FOUND" for error in found):
+    others = [error for error in found if error.type != "NOT_FOUND"]
+    if not others:
         if not any(value is not None for value in data.values()):
             return failure(asked, found[0])
         return errors.Rejected(
             f"GitHub found only a part of what the {asked.what} asks for",
             hint="Ask for each entity by its own call, or leave out what does not exist.",
         )
-    return failure(asked, found[0])
+    # A mistake in the query first: it fails again, whatever else does not.
+    return failure(asked, min(others, key=lambda error: error.type is None))
 
 
 def _end_cursor(data: Mapping[str, Any]) -> str | None:

@@ -24,8 +24,9 @@ from sidecypher_procedures.github.options import ListOptions
 
 Read = Callable[[Mapping[str, Any]], dict[str, Any]]
 
-# GitHub allows 256 characters without operators and qualifiers, and more with them.
-_LONGEST_SEARCH: Final = 4_000
+# In bytes: servers accept URLs of 8 kB. GitHub allows 256 characters without operators and
+# qualifiers, and more with them.
+_LONGEST_SEARCH: Final = 6_000
 
 
 class Page(Resource, frozen=True, gc=False):
@@ -230,12 +231,13 @@ def search_rows(
     Raises:
         InvalidRequest: The query is empty, or longer than a URL can be.
     """
-    if not 0 < len(query) <= _LONGEST_SEARCH:
+    asked = urlencode({"q": query})
+    if not query or len(asked) > _LONGEST_SEARCH:
         raise errors.InvalidRequest(
-            f"A search needs a query of 1 to {_LONGEST_SEARCH} characters",
+            f"A search needs a query of 1 to {_LONGEST_SEARCH} bytes in a URL",
             hint="Give a query such as 'repo:octocat/Hello-World is:open label:bug'.",
         )
-    parameters = f"{urlencode({'q': query})}&{options.query}"
+    parameters = f"{asked}&{options.query}"
     return _rows(ctx, wanted, Page.search(wanted.things, parameters, options.cursor), options)
 
 

@@ -269,7 +269,7 @@ def parameter(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if isinstance(value, list):
         return ",".join(map(parameter, value))
     return "long-running" if value == "longRunning" else str(value)

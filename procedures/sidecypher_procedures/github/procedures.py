@@ -193,7 +193,10 @@ async def graphql(
     options: GraphqlOptions = GraphqlOptions(),
 ) -> AsyncIterator[rows.RawValue]:
     """Send a query to GitHub's GraphQL API: a row with its data for each page."""
-    asked = graphql_request(query, variables, options, options.operation_name)
+    # In a thread, since a long document would hold up all other calls.
+    asked = await asyncio.to_thread(
+        graphql_request, query, variables, options, options.operation_name
+    )
     if not ctx.resource(GithubClient).has_token:
         raise no_token("`github.graphql` cannot be called")
     async for row in raw_rows(ctx, asked, options):

@@ -13,7 +13,7 @@ from fix_waiting import wait_until
 
 from sidecypher_procedures.github import errors
 from sidecypher_procedures.github.client import GithubClient
-from sidecypher_procedures.github.model import Kind, Target
+from sidecypher_procedures.github.model import Kind, Resource, Target
 from sidecypher_procedures.github.settings import GithubSettings
 
 TOKEN = "github_pat_secretsecretsecretsecret"
@@ -72,6 +72,20 @@ def test_a_warm_read_makes_no_call(github, answering, client_of, time) -> None:
 
     asyncio.run(scenario())
     assert github.paths == [PATH]
+
+
+def test_a_warm_page_is_counted_as_cached(github, answering, client_of) -> None:
+    """As a warm entity is, for the share of calls without a request."""
+    github.answer = lambda _: answering.of([])
+
+    async def scenario() -> None:
+        async with client_of(github.url) as client:
+            for _ in range(3):
+                await client.answer(Resource("path", "/x", "", "/x"))
+
+            assert (client.cached, client.sent) == (2, 1)
+
+    asyncio.run(scenario())
 
 
 def test_an_expired_read_asks_with_the_etag(github, answering, client_of, time) -> None:

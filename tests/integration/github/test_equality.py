@@ -11,7 +11,7 @@ from fix_graphql import Graph
 from recorded import _is_full
 
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher_procedures.github.graphql import CLOSING_REFERENCES
+from sidecypher_procedures.github.graphql import closing_document
 from sidecypher_procedures.github.graphql_documents import document
 from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.procedures import get_issue, get_pull_request, get_repository
@@ -243,4 +243,6 @@ def test_every_document_is_one_of_githubs_schema(github_schema, kind, count) -> 
 
 def test_the_document_of_closing_references_is_one_of_githubs_schema(github_schema) -> None:
     """GitHub's schema has nothing against what a merge asks of a pull request."""
-    assert Graph(github_schema, None).problems(CLOSING_REFERENCES) == []
+    pulls = [Target(Kind.PULL_REQUEST, "o", "r", number) for number in (7, 8)]
+
+    assert Graph(github_schema, None).problems(closing_document(pulls).text) == []

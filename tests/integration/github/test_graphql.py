@@ -258,7 +258,7 @@ def test_a_query_without_an_answer_is_halved(origin, environment, answering, mon
     assert origin.paths == ["/graphql"] * 3
 
 
-@pytest.mark.parametrize("kind", ["FORBIDDEN", "NOT_FOUND", "INTERNAL"])
+@pytest.mark.parametrize("kind", ["FORBIDDEN", "NOT_FOUND", "EXCESSIVE_PAGINATION", None])
 @pytest.mark.parametrize("below", [[], ["milestone"]])
 def test_an_error_inside_an_answer_is_its_rows_alone(origin, environment, answering, kind, below):
     """The row whose node is null has the error; what is not there is a row of nulls."""
@@ -272,7 +272,8 @@ def test_an_error_inside_an_answer_is_its_rows_alone(origin, environment, answer
     spoilt(origin, spoil)
     rows = environment.call("github.getIssue.batch", [["o", "r", n] for n in range(1, 31)])
 
-    code = {"FORBIDDEN": "SC-506", "INTERNAL": "SC-508"}.get(kind)
+    codes = {"FORBIDDEN": "SC-506", "EXCESSIVE_PAGINATION": "SC-524", None: "SC-508"}
+    code = codes.get(kind)
     assert [row["number"] for row in rows] == [1, 2, None, *range(4, 31)]
     assert [row["index"] for row in rows if row["error"]] == ([2] if code else [])
     assert (rows[2]["error"] or {}).get("code") == code

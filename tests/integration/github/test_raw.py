@@ -1,8 +1,10 @@
 """`github.rest` and `github.graphql`: what they send, what they return and what they refuse."""
 
+import asyncio
 import json
 from urllib.parse import parse_qs, urlsplit
 
+import graphql as graphql_core
 import pytest
 from fix_graphql import Graph
 
@@ -12,6 +14,7 @@ from sidecypher_procedures.github.procedures import graphql, invalidate, rest
 
 TOKEN = "ghp_secretsecretsecretsecretsecret000000"
 TAGS = "/repos/o/r/tags"
+SENT = 'query($owner:String!){repository(owner:$owner name:"r"){nameWithOwner}}'
 TITLE = 'query($owner: String!) { repository(owner: $owner, name: "r") { nameWithOwner } }'
 
 
@@ -174,6 +177,18 @@ def test_an_expired_answer_is_given_while_github_fails(origin, answering, call) 
     [row] = call("rest", TAGS, {}, {"maxAge": 0})
 
     assert (row["value"], row["stale"]) == ({"id": 1}, True)
+
+
+def test_an_expired_answer_does_not_hide_that_one_is_not_ready(origin, answering, call) -> None:
+    """Who waits for statistics is told that GitHub computes them (202)."""
+    origin.answer = lambda _: answering.of({"id": 1})
+    call("rest", TAGS)
+    origin.answer = lambda _: answering(202, body=b"{}")
+
+    with pytest.raises(CallError) as caught:
+        call("rest", TAGS, {}, {"maxAge": 0})
+
+    assert caught.value.code == "SC-522"
 
 
 @pytest.mark.parametrize("limit", [None, 5])
@@ -388,9 +403,23 @@ def test_a_query_is_one_row_with_its_data(schema, call) -> None:
 
         assert values(rows) == [{"repository": {"nameWithOwner": "o/r"}}]
     assert [(each.method, each.path) for each in schema.requests] == [("POST", "/graphql")]
-    assert schema.asked == [{"query": TITLE, "variables": {"owner": "o"}}]
+    assert schema.asked == [{"query": SENT, "variables": {"owner": "o"}}]
     call("graphql", TITLE, {"owner": "o"}, {"maxAge": 0})
     assert len(schema.requests) == 2
+
+
+def test_a_query_is_not_parsed_on_the_event_loop(schema, call, monkeypatch) -> None:
+    """A long one would hold up all other calls."""
+    parse, loops = graphql_core.parse, []
+
+    def parsed(*arguments, **options):
+        loops.append(asyncio._get_running_loop())
+        return parse(*arguments, **options)
+
+    monkeypatch.setattr(graphql_core, "parse", parsed)
+    call("graphql", TITLE, {"owner": "o"})
+
+    assert loops == [None]
 
 
 def test_what_a_query_does_not_find_is_no_row(schema, call) -> None:

@@ -45,6 +45,21 @@ def test_an_entry_is_its_credentials_alone(cache) -> None:
     assert cache.get("b", PATH) is None
 
 
+def test_a_long_path_counts_for_the_size() -> None:
+    """A path and its parameters may be longer than the answer."""
+    path = "/repos/o/r//search?q=" + "x" * 8_000
+    store = MemoryStore(20_000)
+
+    for number in range(5):
+        store.put(("a", f"{path}{number}"), entry())
+
+    assert len(store.below("")) == 2
+    assert store.bytes == sum(len(path) + 1 + entry().size for _ in range(2))
+    store.drop(f"{path}3")
+    store.drop(f"{path}4")
+    assert store.bytes == 0
+
+
 def test_only_its_repository_is_searched_by_an_invalidation() -> None:
     """A push to one of many repositories looks at no entry of the others."""
     store = MemoryStore(1_000_000)

@@ -13,7 +13,7 @@ def entry(size: int = 0, node: str | None = None) -> Entry:
 
 def test_the_least_recently_used_entry_makes_room() -> None:
     """Sizes together stay within the bound; what was used last stays."""
-    store = MemoryStore(2 * EMPTY + 10)
+    store = MemoryStore(2 * (EMPTY + len("/1")) + 10)
     store.put(("a", "/1"), entry(5, "one"))
     store.put(("a", "/2"), entry(5, "two"))
     store.get(("a", "/1"))
@@ -25,7 +25,7 @@ def test_the_least_recently_used_entry_makes_room() -> None:
 
 def test_an_entry_larger_than_the_store_replaces_the_old_one_by_none() -> None:
     """A too large entry is not kept, and neither is the outdated one of its key."""
-    store = MemoryStore(EMPTY + 10)
+    store = MemoryStore(EMPTY + len("/1") + 10)
     store.put(("a", "/1"), entry(5, "one"))
     store.put(("a", "/1"), entry(11, "one"))
 
