@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 from unittest.mock import Mock
 
 import pytest
+from neo4j.exceptions import Neo4jError
 
 from sidecypher import CallError
+from sidecypher_procedures.rules.client.connection import _error_of
 from sidecypher_procedures.rules.client.memory import AsyncMemoryClient, MemoryClient
 from sidecypher_procedures.rules.client.model import CircuitBreaker, ClientSettings
 from sidecypher_procedures.rules.client.search import (
@@ -23,8 +25,14 @@ from sidecypher_procedures.rules.client.search import (
 )
 from sidecypher_procedures.rules.errors import (
     ClientSettingsError,
+    InvalidArgument,
     InvalidInput,
+    InvalidRule,
     MemoryUnavailable,
+    RuleTaken,
+    ScopeChanged,
+    UnknownExtraction,
+    UnknownRule,
 )
 
 MODES = ("OFF", "OPTIONAL", "REQUIRED")
@@ -60,6 +68,28 @@ print(json.dumps({"answers": answers, "drivers": drivers, "sockets": opened}))
 """
 
 
+_FIRST_CALL = """
+import asyncio, sys, threading
+
+threads = []
+
+def note(event, arguments):
+    if event == "import" and arguments[0] == "neo4j":
+        threads.append(threading.current_thread())
+
+sys.addaudithook(note)
+from sidecypher_procedures.rules.client import AsyncMemoryClient, ClientSettings
+
+async def ask():
+    settings = ClientSettings(mode="OPTIONAL", uri="bolt://127.0.0.1:1")
+    async with AsyncMemoryClient(settings) as memory:
+        await memory.context({"userId": "ann"})
+
+asyncio.run(ask())
+print(bool(threads), threading.main_thread() in threads)
+"""
+
+
 def refused():
     return pytest.raises(CallError, match="The argument `")
 
@@ -87,6 +117,19 @@ def test_off_imports_no_driver_and_opens_no_socket(clean_environment):
     assert json.loads(done.stdout) == {"answers": [None] * 4, "drivers": [], "sockets": []}
     assert len(done.stderr.splitlines()) == 2
     assert done.stderr.count("set SIDECYPHER_GRAPHRAG_MODE to REQUIRED or OPTIONAL") == 2
+
+
+def test_the_driver_is_not_imported_on_the_event_loop(clean_environment):
+    """The import takes 0.2 s, in which the agent's other tasks would stand still."""
+    done = subprocess.run(
+        [sys.executable, "-c", _FIRST_CALL],
+        env=clean_environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == ["True", "False"]
 
 
 @pytest.mark.parametrize("kind", [MemoryClient, AsyncMemoryClient])
@@ -311,6 +354,24 @@ def test_settings_come_from_the_environment(monkeypatch):
     assert "secret" not in repr(settings)
 
 
+@pytest.mark.parametrize("prefix", ["", "SIDECYPHER_"])
+@pytest.mark.parametrize("argument", ["uri", "SIDECYPHER_NEO4J_URI"])
+def test_a_password_is_sent_to_its_own_server_only(monkeypatch, prefix, argument):
+    """If an argument names the server, the variables of another one do not apply to it."""
+    user = "NEO4J_USER" if prefix else "NEO4J_USERNAME"
+    monkeypatch.setenv(f"{prefix}NEO4J_URI", "bolt://prod")
+    monkeypatch.setenv(f"{prefix}{user}", "agent")
+    monkeypatch.setenv(f"{prefix}NEO4J_PASSWORD", "a secret")
+    monkeypatch.setenv(f"{prefix}NEO4J_DATABASE", "memories")
+    other = ClientSettings(**{argument: "bolt://other"})
+    known = ClientSettings(**{argument: "bolt://other"}, password="its own")
+
+    assert (other.uri, other.user) == ("bolt://other", "neo4j")
+    assert (other.password, other.database) == (None, None)
+    assert known.password.get_secret_value() == "its own"
+    assert ClientSettings(database="x").password.get_secret_value() == "a secret"
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -348,6 +409,27 @@ def test_a_procedure_that_gave_nothing_has_not_answered(monkeypatch, rows):
 
     with pytest.raises(MemoryUnavailable, match="gave nothing"):
         memory.add({"userId": "ann", "text": "formal tone"}, {"method": "rule"})
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        InvalidRule,
+        InvalidArgument,
+        UnknownRule,
+        RuleTaken,
+        InvalidInput,
+        ScopeChanged,
+        UnknownExtraction,
+    ],
+)
+def test_an_error_of_the_caller_is_no_failure_of_the_memory(error):
+    """What a procedure refuses is raised as its own class, which leaves the circuit closed."""
+    found = _error_of(Neo4jError._hydrate_neo4j(message=f"[{error.code}] There is no `typo`"))
+
+    assert type(found) is error
+    assert isinstance(found, CallError)
+    assert found.message == "There is no `typo`"
 
 
 def test_disabled_search_is_deterministic():

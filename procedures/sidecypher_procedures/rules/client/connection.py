@@ -29,6 +29,7 @@ from sidecypher_procedures.rules.errors import (
     MemoryUnavailable,
     RuleTaken,
     ScopeChanged,
+    UnknownExtraction,
     UnknownRule,
 )
 
@@ -39,7 +40,7 @@ _CALLER_ERRORS: Final[dict[str, Callable[[str], CallError]]] = {
         each.code: each
         for each in (
             *(InvalidRule, InvalidArgument, UnknownRule, RuleTaken, InvalidInput),
-            ScopeChanged,
+            *(ScopeChanged, UnknownExtraction),
         )
     },
 }

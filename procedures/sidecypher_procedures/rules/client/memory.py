@@ -381,6 +381,9 @@ class AsyncMemoryClient:
     async def _run(self, statement: _Statement, parameters: dict[str, Any]) -> _Rows:
         write, key = statement.write, statement.key
         seconds = self.settings.write_timeout if write else self.settings.timeout
+        if self._connection is None:
+            # It takes 0.2 s, in which an agent's event loop would stand still.
+            await self._call(_import_driver)
         running = self._connected().submit(statement.text, parameters, seconds, write=write)
         try:
             # The connection has its own timeout, but its thread does not exist after a fork.
@@ -522,6 +525,10 @@ class MemoryClient:
     judge = _blocking(AsyncMemoryClient.judge)
     read = _blocking(AsyncMemoryClient.read)
     close = _blocking(AsyncMemoryClient.close)
+
+
+def _import_driver() -> None:
+    from sidecypher_procedures.rules.client import connection  # noqa: F401, PLC0415
 
 
 def _breaker_open() -> MemoryUnavailable:

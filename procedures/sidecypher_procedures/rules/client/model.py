@@ -17,11 +17,15 @@ from sidecypher_procedures.rules.errors import ClientSettingsError, InvalidInput
 PREFIX: Final = "SIDECYPHER_GRAPHRAG_"
 Mode = Literal["OFF", "OPTIONAL", "REQUIRED"]
 _URI: Final = re.compile(r"(bolt|neo4j)(\+s|\+ssc)?://[^\s/]+.*")
+_OF_A_SERVER: Final = ("user", "password", "database")
 _Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
 
 
 class ClientSettings(EnvironmentSettings, env_prefix=PREFIX):
     """Settings: those of Neo4j with the names that all clients use, the others with the prefix.
+
+    If you pass `uri`, the variables of `user`, `password` and `database` do not apply: they belong
+    to another address.
 
     Attributes:
         mode: OFF, OPTIONAL or REQUIRED.
@@ -81,11 +85,19 @@ class ClientSettings(EnvironmentSettings, env_prefix=PREFIX):
             ClientSettingsError: A variable of the address cannot be used.
         """
         _ = dotenv_settings, file_secret_settings
+        if cls._variable("uri") in init_settings():
+            # A password must not reach another server than its own.
+            named = {name: cls.model_fields[name].default for name in _OF_A_SERVER}
+        else:
+            named = cls._named_server()
+        return init_settings, InitSettingsSource(settings_cls, named), env_settings
+
+    @classmethod
+    def _named_server(cls) -> dict[str, Any]:
         try:
-            named = neo4j_environment()
+            return dict(neo4j_environment())
         except SidecypherError as error:
             raise cls.refusal(error.message, hint=error.hint) from None
-        return init_settings, InitSettingsSource(settings_cls, dict(named)), env_settings
 
     @model_validator(mode="after")
     def _names_its_judge(self) -> Self:
