@@ -78,8 +78,12 @@ class Tool:
         return f"{call} YIELD {columns} RETURN {columns} LIMIT {int(most_rows)}", named
 
     def encoded(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return rows as JSON values."""
-        return [{name: encode_any(value) for name, value in row.items()} for row in rows]
+        """Return rows as JSON values.
+
+        Raises:
+            ValueTypeError: A value of a row has no JSON form.
+        """
+        return [{name: _encoded(name, value) for name, value in row.items()} for row in rows]
 
 
 def list_tools(*, home: Path | None = None, config: Path | None = None) -> Iterator[Tool]:
@@ -93,6 +97,13 @@ def list_tools(*, home: Path | None = None, config: Path | None = None) -> Itera
             and not isinstance(each, BatchVariant)
         ):
             yield Tool(each, entry)
+
+
+def _encoded(column: str, value: Any) -> Any:
+    try:
+        return encode_any(value)
+    except ValueTypeError as error:
+        raise ValueTypeError(f"The column `{column}` {error.message}") from None
 
 
 def _decoded(parameter: Parameter, value: Any) -> Any:

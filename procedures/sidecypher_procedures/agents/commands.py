@@ -47,9 +47,9 @@ def mcp(
 
     It speaks MCP over standard input and output, or over HTTP. Each procedure that only reads is a
     tool, with the schema of its arguments and rows. With `--allow`, only those that it names. A
-    procedure that writes is a tool only if `--write` names it. Calls run in the embedded Neo4j, or
-    in the one that `SIDECYPHER_NEO4J_URI` or `NEO4J_URI` names. [MCP](mcp.md) shows how to connect
-    an agent.
+    procedure that writes is a tool only if `--write` has its full name. Calls run in the embedded
+    Neo4j, or in the one that `SIDECYPHER_NEO4J_URI` or `NEO4J_URI` names. [MCP](mcp.md) shows how
+    to connect an agent.
 
     With `--http`, clients send the token in the file `mcp-token` of the run folder, or the one in
     `--token-file`. Only you may be able to read that file. The command prints both addresses.
@@ -69,10 +69,7 @@ def mcp(
     except ModuleNotFoundError as error:
         raise McpNotInstalled(f"`{error.name}` is not installed") from None
     found = list(list_tools(home=home, config=config))
-    for pattern in (*(allow or ()), *(write or ())):
-        if not any(_matches(pattern, tool.name) for tool in found):
-            raise UnknownTool(f"There is no procedure `{pattern}`")
-    tools = [tool for tool in found if _is_offered(tool, allow or [], write or [])]
+    tools = _offered(found, allow or [], write or [])
 
     async def serve_pipes() -> None:
         async with (
@@ -99,11 +96,27 @@ def mcp(
         asyncio.run(serve_http(listener, token))
 
 
-def _is_offered(tool: "Tool", allow: list[str], write: list[str]) -> bool:
-    if any(_matches(pattern, tool.name) for pattern in write):
-        return True
-    is_allowed = not allow or any(_matches(pattern, tool.name) for pattern in allow)
-    return is_allowed and tool.mode == "READ"
+def _offered(found: "list[Tool]", allow: list[str], write: list[str]) -> "list[Tool]":
+    """Return the tools that the options choose.
+
+    Raises:
+        UnknownTool: An option names no procedure, or `write` has a pattern.
+    """
+    for name in write:
+        if name.endswith(".*"):
+            raise UnknownTool(
+                f"`--write` takes the names of single procedures, and `{name}` is a pattern",
+                hint="Give `--write` once for each procedure that may write.",
+            )
+    for pattern in (*allow, *write):
+        if not any(_matches(pattern, tool.name) for tool in found):
+            raise UnknownTool(f"There is no procedure `{pattern}`")
+    return [tool for tool in found if tool.name in write or _is_allowed(tool, allow)]
+
+
+def _is_allowed(tool: "Tool", allow: list[str]) -> bool:
+    is_named = not allow or any(_matches(pattern, tool.name) for pattern in allow)
+    return is_named and tool.mode == "READ"
 
 
 def _matches(pattern: str, name: str) -> bool:

@@ -24,10 +24,17 @@ class McpNotInstalled(McpError):
 
 
 class UnknownTool(McpError):
-    """An option names a procedure that is not there."""
+    """An option names a procedure that is not there, or a pattern where it takes names only."""
 
     code = "SC-937"
     default_hint = "`sidecypher procedures` lists all."
+
+
+class RowTooLarge(McpError):
+    """An answer cannot hold the first row of a call, which was rolled back."""
+
+    code = "SC-963"
+    default_hint = "Use narrower arguments, or return fewer columns."
 
 
 class McpCannotListen(McpError):

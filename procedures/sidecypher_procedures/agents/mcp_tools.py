@@ -1,7 +1,8 @@
 """The tools of the MCP server: procedures, which it calls in Neo4j."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -11,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from starlette.requests import Request
 
 from sidecypher import BoltClient, SidecypherError
+from sidecypher_procedures.agents.errors import RowTooLarge
 from sidecypher_procedures.agents.mcp_progress import Progress
 
 if TYPE_CHECKING:
@@ -56,11 +58,12 @@ class ProcedureTools:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool `{params.name}`")
         answer = None
-        async with anyio.create_task_group() as group:
-            if context.request is not None:
-                group.start_soon(_cancel_when_gone, context.request, group.cancel_scope)
-            answer = await self._answered(tool, params.arguments or {}, context)
-            group.cancel_scope.cancel()
+        with _out_of_its_group():
+            async with anyio.create_task_group() as group:
+                if context.request is not None:
+                    group.start_soon(_cancel_when_gone, context.request, group.cancel_scope)
+                answer = await self._answered(tool, params.arguments or {}, context)
+                group.cancel_scope.cancel()
         return answer or _failure("The client has disconnected")
 
     async def _answered(
@@ -74,9 +77,10 @@ class ProcedureTools:
             ):
                 # Its text is made of names of the catalogue; arguments are parameters.
                 rows = await transaction.run(statement, **parameters)
+                # If it fails, the transaction is rolled back: an agent may call again after errors.
+                return _answer(tool.encoded(rows))
         except SidecypherError as error:
             return _failure(f"[{error.code}] {error.message} {error.hint}".rstrip())
-        return _answer(tool.encoded(rows))
 
 
 def tool_name(tool: "Tool") -> str:
@@ -88,6 +92,17 @@ def tool_name(tool: "Tool") -> str:
         'github_getIssue'
     """
     return tool.name.replace(".", "_")
+
+
+@contextmanager
+def _out_of_its_group() -> Iterator[None]:
+    """Raise the only error of a task group as itself, since the SDK acts on its class."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        if len(group.exceptions) > 1:
+            raise
+        raise group.exceptions[0] from group.exceptions[0].__cause__
 
 
 async def _cancel_when_gone(request: Request, scope: anyio.CancelScope) -> None:
@@ -115,7 +130,11 @@ def _described(name: str, tool: "Tool") -> types.Tool:
 
 
 def _answer(rows: list[dict[str, Any]]) -> types.CallToolResult:
-    """Return as many rows as an answer may have, and whether there were more."""
+    """Return as many rows as an answer may have, and whether there were more.
+
+    Raises:
+        RowTooLarge: No answer can hold the first row.
+    """
     kept = _first(rows)
     answer = {"rows": kept, "more": len(kept) < len(rows)}
     texts = [json.dumps(answer, ensure_ascii=False)]
@@ -137,6 +156,11 @@ def _first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if size > MOST_BYTES:
             break
         kept.append(row)
+    if rows and not kept:
+        raise RowTooLarge(
+            f"The first row has {size} bytes, and an answer at most {MOST_BYTES}; "
+            "its transaction was rolled back"
+        )
     return kept
 
 

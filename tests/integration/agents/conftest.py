@@ -99,5 +99,5 @@ def start_http(server):
 @pytest.fixture(scope="session")
 def over_http(start_http):
     """One server for all tests that need no options of their own."""
-    with start_http("--write", "trouble.*", "--write", "test.*") as found:
+    with start_http("--write", "test.run") as found:
         yield found
