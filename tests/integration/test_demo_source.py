@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from sidecypher.cli.demo import source
 from sidecypher.cli.demo.source import choose_source, live_source
 from sidecypher.cli.errors import NoLiveData
 
@@ -72,8 +73,10 @@ def test_an_api_that_cannot_serve_is_replaced(answering, body, reason):
     assert chosen.options[0] == "--replay-port"
 
 
-def test_a_repository_is_live_or_an_error(answering):
-    """Samples never stand in for a repository that was named; the sidecar judges the limit."""
+@pytest.mark.parametrize("name", ["TOKEN", "TOKEN_FILE", "APP_ID"])
+def test_a_repository_is_live_or_an_error(answering, monkeypatch, name):
+    """Samples never stand in for a repository that was named; the sidecar's token has a limit."""
+    monkeypatch.setenv(f"SIDECYPHER_GITHUB_{name}", "given")
     answering(left(0))
     chosen = live_source("octocat/Hello-World")
     assert chosen.notice == "GitHub data: live, from 127.0.0.1"
@@ -83,6 +86,23 @@ def test_a_repository_is_live_or_an_error(answering):
     answering(b"<html>")
     with pytest.raises(NoLiveData, match="no usable answer"):
         live_source("octocat/Hello-World")
+
+
+def test_without_a_token_a_used_up_limit_is_an_error(answering, monkeypatch):
+    """The sidecar would have the same limit as the demo, so nothing is started."""
+    for name in ("TOKEN", "TOKEN_FILE", "APP_ID"):
+        monkeypatch.delenv(f"SIDECYPHER_GITHUB_{name}", raising=False)
+    answering(left(0))
+
+    with pytest.raises(NoLiveData, match="rate limit is used up"):
+        live_source("octocat/Hello-World")
+
+
+def test_an_empty_address_is_that_of_github(monkeypatch):
+    """Compose passes an unset variable as an empty one."""
+    monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", "")
+
+    assert source._base_url() == source.LIVE
 
 
 def test_a_silent_api_is_given_up(monkeypatch):

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from sidecypher.cli import up as up_command
 from sidecypher.cli.call import call_procedure, statement, value_of
 from sidecypher.cli.commands import COMMANDS, all_commands, load_command
 from sidecypher.cli.output import download_bar, show_error, show_json, show_table
@@ -392,6 +393,17 @@ def test_a_wrong_value_ends_with_2_and_is_not_shown(run):
     assert code == 2
     assert "error: The setting `port` cannot be used" in err
     assert SECRET not in err
+
+
+@pytest.mark.parametrize("command", ["down", "restart", "logs", "reload", "status"])
+def test_a_neo4j_of_other_tools_concerns_no_command_that_does_not_connect(
+    run, monkeypatch, command
+):
+    """An address for other tools that sidecypher refuses does not keep anybody from stopping it."""
+    monkeypatch.setattr(up_command, "up", lambda *_: None)
+    _, _, err = run(command, NEO4J_URI="http://elsewhere:7474")
+
+    assert "neo4j_uri" not in err
 
 
 def test_a_call_where_nothing_runs_tells_what_to_start(run):

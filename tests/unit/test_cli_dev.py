@@ -7,6 +7,7 @@ from sidecypher.cli import debug, dev
 from sidecypher.cli.demo import command as demo
 from sidecypher.cli.demo.source import Source
 from sidecypher.errors import ReloadFailed
+from sidecypher.host.address import Address
 from sidecypher.host.settings import load_settings
 from sidecypher.runtime.errors import ServerFailed
 
@@ -133,6 +134,30 @@ def test_the_demo_leaves_what_somebody_else_has_started(server, run, monkeypatch
 
     assert (code, server.stopped) == (1, 0)
     assert "needs a home where nothing is running" in err
+
+
+def test_the_demo_writes_to_the_neo4j_that_it_started(server, run, monkeypatch, home):
+    """Another one that `SIDECYPHER_NEO4J_URI` names gets no sample graph."""
+
+    def bring_up(*_, **__):
+        home.mkdir()
+        (home / "ports.json").write_text('{"bolt": 7001, "http": 7002}')
+        (home / "neo4j-password").write_text("secret")
+        return True
+
+    asked = []
+
+    def driver(address, **_):
+        asked.append(address.uri)
+        raise ServerFailed("Far enough")
+
+    monkeypatch.setattr(demo, "bring_up", bring_up)
+    monkeypatch.setattr(demo, "choose_source", lambda: Source("Samples", {}, {}))
+    monkeypatch.setattr(Address, "driver", driver)
+    run("demo", SIDECYPHER_NEO4J_URI="bolt://elsewhere:7687")
+
+    assert asked == ["bolt://127.0.0.1:7001"]
+    assert server.stopped == 1
 
 
 @pytest.mark.usefixtures("project")

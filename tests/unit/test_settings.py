@@ -259,6 +259,13 @@ def test_a_password_does_not_reach_an_address_of_another_place(tmp_path, place):
     assert server_of(found) == ("bolt://here", "neo4j", None, "")
 
 
+def test_an_empty_address_opts_out_of_neo4js_variables(tmp_path):
+    """The embedded Neo4j gets neither the user, the password nor the database of the other one."""
+    file = toml(tmp_path, 'neo4j_uri = ""')
+
+    assert server_of(load_settings({}, ELSEWHERE, file)) == server_of(Settings())
+
+
 def test_each_place_overrides_the_weaker_ones(tmp_path):
     """An option goes before a variable of sidecypher, its file, and a variable of Neo4j's tools."""
     file = toml(tmp_path, 'neo4j_user = "of the file"\nneo4j_database = "of the file"')

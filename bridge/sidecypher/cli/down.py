@@ -1,8 +1,10 @@
 """`down`: stop one installation."""
 
+import os
+
 from sidecypher.cli.options import Config, Home
 from sidecypher.cli.output import notes, show_next, working
-from sidecypher.host.settings import load_settings
+from sidecypher.host.settings import load_settings, without_neo4j_variables
 from sidecypher.runtime.process.stop import stop
 
 
@@ -15,7 +17,7 @@ def down(home: Home = None, config: Config = None) -> None:
     sidecypher down
     ```
     """
-    settings = load_settings({"home": home}, config=config)
+    settings = load_settings({"home": home}, without_neo4j_variables(os.environ), config)
     with working("Stopping Neo4j and the sidecar"):
         stopped = stop(settings.home)
     if stopped:

@@ -47,12 +47,12 @@ class NoDebugger(SidecypherError):
 
 
 class NoLiveData(SidecypherError):
-    """`demo --repo` needs GitHub, which does not answer."""
+    """`demo --repo` needs GitHub, which does not answer or has no calls left."""
 
     code = "SC-526"
     default_hint = (
-        "Check the network, the proxy and SIDECYPHER_GITHUB_BASE_URL; without `--repo` the demo "
-        "runs on samples."
+        "Check the network, the proxy and SIDECYPHER_GITHUB_BASE_URL, or set "
+        "SIDECYPHER_GITHUB_TOKEN for more calls; without `--repo` the demo runs on samples."
     )
 
 

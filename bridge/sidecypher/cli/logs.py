@@ -1,6 +1,7 @@
 """`sidecypher logs`."""
 
 import heapq
+import os
 import re
 import sys
 from collections import deque
@@ -15,7 +16,7 @@ import typer
 from sidecypher.cli.errors import UnknownProcess
 from sidecypher.cli.options import Config, Home
 from sidecypher.cli.output import show_text
-from sidecypher.host.settings import load_settings
+from sidecypher.host.settings import load_settings, without_neo4j_variables
 
 _POLL_SECONDS: Final = 0.2
 _STAMP: Final = re.compile(r'(?:^|"timestamp": ?")([\d-]{10})[ T]([\d:.]+)')
@@ -50,7 +51,7 @@ def logs(
     sidecypher logs --process neo4j --lines 20
     ```
     """
-    folder = load_settings({"home": home}, config=config).log_dir
+    folder = load_settings({"home": home}, without_neo4j_variables(os.environ), config).log_dir
     offsets: dict[Path, int] = {}
     about = re.compile(rf"(?<![\w-]){re.escape(call)}(?![\w-])") if call else None
 

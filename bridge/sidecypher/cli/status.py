@@ -1,5 +1,6 @@
 """`status`: inspect one installation."""
 
+import os
 from typing import Any
 
 import typer
@@ -9,7 +10,7 @@ from sidecypher.cli.output import notes, show_facts, show_json, show_next, show_
 from sidecypher.cli.sidecars import is_ready
 from sidecypher.host.address import USER, Address, bolt_address, read_ports
 from sidecypher.host.rendezvous import running_sidecars
-from sidecypher.host.settings import Settings, load_settings
+from sidecypher.host.settings import Settings, load_settings, without_neo4j_variables
 from sidecypher.runtime.errors import NotRunning
 from sidecypher.runtime.process.state import read_state
 
@@ -46,7 +47,7 @@ def status(
     sidecypher status --json
     ```
     """
-    settings = load_settings({"home": home}, config=config)
+    settings = load_settings({"home": home}, without_neo4j_variables(os.environ), config)
     is_up = show_status(settings, as_json=as_json)
     if not as_json:
         if is_up:

@@ -63,8 +63,10 @@ def restart(
     sidecypher restart
     ```
     """
+    flags = {"home": home, "lane": lane}
+    settings = load_settings(flags, without_neo4j_variables(os.environ), config)
     with working("Stopping Neo4j and the sidecar"):
-        stop(load_settings({"home": home, "lane": lane}, config=config).home)
+        stop(settings.home)
     up(home, procedures, config, as_json, check, lane)
 
 

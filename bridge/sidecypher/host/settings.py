@@ -292,8 +292,9 @@ def read_settings(
     merged: dict[str, Any] = {}
     origins: dict[str, Origin] = dict.fromkeys(Settings.model_fields, "default")
     for origin, values in _layers(flags, environ, config).items():
-        if values.get("neo4j_uri") and merged.get("neo4j_uri"):
-            # They belong to the other address, and a password must not reach this one.
+        if "neo4j_uri" in values and merged.get("neo4j_uri"):
+            # They belong to the other address, also if an empty one opts out of it, and a password
+            # must not reach this one.
             for name in NEO4J_VARIABLES:
                 merged.pop(name, None)
                 origins[name] = "default"

@@ -14,10 +14,10 @@ from neo4j.exceptions import Neo4jError
 from sidecypher.cli.demo.source import Source, choose_source, live_source
 from sidecypher.cli.options import Config, Home, Lane
 from sidecypher.cli.output import notes, show_table, show_text, working
-from sidecypher.cli.status import read_status, server_address
+from sidecypher.cli.status import read_status
 from sidecypher.cli.up import bring_up
 from sidecypher.errors import CallError
-from sidecypher.host.address import USER
+from sidecypher.host.address import USER, embedded_address, read_ports
 from sidecypher.host.settings import load_settings, without_neo4j_variables
 from sidecypher.runtime.errors import AlreadyRunning
 from sidecypher.runtime.process.state import read_state
@@ -73,7 +73,9 @@ def demo(
         started = bring_up(settings, check=False, environ=environ, options=options)
         if not started:
             raise _home_in_use()
-        with server_address(settings).driver() as driver, driver.session() as session:
+        # The sample graph must not reach another Neo4j that `neo4j_uri` names.
+        embedded = embedded_address(settings.home, read_ports(settings.home / "ports.json"))
+        with embedded.driver() as driver, driver.session() as session:
             with working("Writing the sample graph"):
                 if keep:
                     # A graph that is deleted in seconds needs no constraints, which cost time.

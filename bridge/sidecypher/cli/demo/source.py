@@ -67,11 +67,12 @@ def live_source(repository: str, patience: float = _PATIENCE_SECONDS) -> Source:
         patience: Seconds for the lookup of the API's name and for its answer together.
 
     Raises:
-        NoLiveData: The API does not answer in time, or not as GitHub does.
+        NoLiveData: The API does not answer in time or not as GitHub does, or has no calls left and
+            the sidecar has no credentials.
     """
     reason = _outage(patience)
-    # A token that the sidecar has, and this process does not send, may have calls left.
-    if reason not in {None, _USED_UP}:
+    # Credentials of the sidecar, which this process does not send, may have calls left.
+    if reason is not None and not (reason == _USED_UP and _has_credentials()):
         raise NoLiveData(f"The demo cannot read `{repository}`: {reason}")
     owner, _, name = repository.partition("/")
     return _live({"owner": owner, "repoName": name})
@@ -82,7 +83,12 @@ def _live(parameters: dict[str, Any]) -> Source:
 
 
 def _base_url() -> str:
-    return os.environ.get("SIDECYPHER_GITHUB_BASE_URL", LIVE)
+    return os.environ.get("SIDECYPHER_GITHUB_BASE_URL", "").strip() or LIVE
+
+
+def _has_credentials() -> bool:
+    names = (f"SIDECYPHER_GITHUB_{name}" for name in ("TOKEN", "TOKEN_FILE", "APP_ID"))
+    return any(os.environ.get(name, "").strip() for name in names)
 
 
 def _outage(patience: float) -> str | None:
