@@ -19,13 +19,17 @@ from sidecypher_procedures.github.lists import COMMENTS, List, Listed, Page, lis
 from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.options import CommentListOptions, FetchOptions
 from sidecypher_procedures.github.rows import Merged, instead
-from sidecypher_procedures.github.store import Placed, Reported
+from sidecypher_procedures.github.store import Placed, Reported, written
 
 MOST_ISSUES: Final = 20
 """The most issues read from one text: each may cost a request, and anybody can write the text."""
 
-# GitHub computes up to 500 000 nodes for a query; each pull request has up to 100.
-_PULLS_PER_QUERY: Final = 50
+MOST_PULLS: Final = 50
+"""The most pull requests of a query: GitHub computes 500 000 nodes, and each has up to 100."""
+
+# The most issues that the texts of one merge may name: each may cost a request.
+_MOST_NAMED: Final = 2_000
+_ISSUES_AT_A_TIME: Final = 20
 
 # Unclosed blocks end with the text, which avoids quadratic searches.
 _NOT_PROSE: Final = re.compile(
@@ -52,12 +56,24 @@ def closed_issues(body: str, full_name: str, url: str) -> list[int]:
 
 
 class MergeSource:
-    """Source of the data for one merge, fetched before anything is written or locked."""
+    """Source of the data for one merge, fetched before anything is written or locked.
 
-    def __init__(self, ctx: Context, how: FetchOptions) -> None:
+    It keeps the last `kept` seconds of the call for writing.
+    """
+
+    def __init__(self, ctx: Context, how: FetchOptions, *, kept: float = 0.0) -> None:
         self.how = how
         self._deadline = ctx.deadline
+        self._kept = kept
         self._client = ctx.resource(GithubClient)
+        self._repositories: dict[str, Reported] = {}
+        self._named: dict[Target, Placed | None] = {}
+        self._gate = asyncio.Semaphore(_ISSUES_AT_A_TIME)
+
+    @property
+    def may_read_texts(self) -> bool:
+        """Whether the texts of as many pull requests as are resolved at once may still be read."""
+        return len(self._named) + MOST_PULLS * MOST_ISSUES <= _MOST_NAMED
 
     async def get(self, target: Target) -> tuple[Reported, str | None]:
         """Return an entity, and ``owner/name`` of its current repository."""
@@ -71,8 +87,13 @@ class MergeSource:
         owner, _, name = (full_name or "").partition("/")
         if not name:
             owner, name = target.owner, target.repo
-        found, _ = await self.get(Target(Kind.REPOSITORY, owner, name))
-        return found
+        key = f"{owner}/{name}".lower()
+        if key not in self._repositories:
+            found, _ = await self.get(Target(Kind.REPOSITORY, owner, name))
+            # By its name now too, which the entries of a renamed repository have.
+            current = f"{found.fields['owner']}/{found.fields['name']}".lower()
+            self._repositories[key] = self._repositories[current] = found
+        return self._repositories[key]
 
     async def comments(self, issue: Target) -> list[dict[str, Any]]:
         """Return the comments of an issue."""
@@ -92,11 +113,14 @@ class MergeSource:
             for pull in pulls
         ]
         found: list[list[Placed]] = []
-        for start in range(0, len(targets), _PULLS_PER_QUERY):
-            group = targets[start : start + _PULLS_PER_QUERY]
+        for start in range(0, len(targets), MOST_PULLS):
+            group = targets[start : start + MOST_PULLS]
             closing = await self._client.closing(group, wait=self._wait())
             found += [
-                [Placed(_reported(issue, target), _reported(home, target)) for issue, home in each]
+                [
+                    Placed(written(_reported(issue, target)), written(_reported(home, target)))
+                    for issue, home in each
+                ]
                 for target, each in zip(group, closing, strict=True)
             ]
         return found
@@ -117,34 +141,40 @@ class MergeSource:
     async def _issues(self, repository: Reported, numbers: Sequence[int]) -> dict[int, Placed]:
         """Return the issues with these numbers that are in the repository."""
         owner, name = repository.fields["owner"], repository.fields["name"]
-        targets = [Target(Kind.ISSUE, owner, name, number) for number in numbers]
+        targets = {number: Target(Kind.ISSUE, owner, name, number) for number in numbers}
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._issue(target)) for target in targets]
+                for target in targets.values():
+                    if target not in self._named:
+                        group.create_task(self._name(target, repository))
         except ExceptionGroup as failures:
             # The first failure cancelled the other tasks.
             raise failures.exceptions[0] from None
         return {
-            number: Placed(issue, repository)
-            for number, task in zip(numbers, tasks, strict=True)
-            if (issue := task.result())
+            number: issue
+            for number, target in targets.items()
+            if (issue := self._named[target]) is not None
         }
 
-    async def _issue(self, target: Target) -> Reported | None:
-        try:
-            found, full_name = await self.get(target)
-        except (NotFound, Gone):
-            return None
+    async def _name(self, target: Target, repository: Reported) -> None:
+        """Note the issue of a number, None if the repository has none with it."""
+        async with self._gate:
+            try:
+                found, full_name = await self.get(target)
+            except (NotFound, Gone):
+                self._named[target] = None
+                return
         here = f"{target.owner}/{target.repo}"
         was_transferred = (full_name or here).lower() != here.lower()
-        return None if found.fields["is_pull_request"] or was_transferred else found
+        is_issue = not found.fields["is_pull_request"] and not was_transferred
+        self._named[target] = Placed(written(found), repository) if is_issue else None
 
     def listed(self, wanted: List[Any], first: Page, limit: int) -> AsyncIterator[Listed]:
         """Yield the entities of a list, at most `limit`."""
         return listed(self._client, first, wanted, self._wait, limit)
 
     def _wait(self) -> float:
-        return self.how.wait(self._deadline)
+        return min(self.how.wait(self._deadline), self._deadline.remaining() - self._kept)
 
 
 def _reported(found: Snapshot, target: Target) -> Reported:

@@ -341,7 +341,10 @@ class MergedList(Row):
 
     merged: Annotated[int | None, Description("how many nodes are there now")]
     skipped: Annotated[int | None, Description("how many pull requests a list of issues had")]
-    cursor: Annotated[str | None, Description("the option `cursor` that continues after them")]
+    cursor: Annotated[
+        str | None,
+        Description("the option `cursor` that continues after them; null at the end of a part"),
+    ]
     done: Annotated[bool | None, Description("whether the list ended")]
     error: Failure
 

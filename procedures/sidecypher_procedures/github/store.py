@@ -131,6 +131,16 @@ class Reported:
     at: datetime | None
 
 
+# The columns of repositories, issues and pull requests that the statements above write.
+_WRITTEN: Final = frozenset({"id", "number", "owner", "name", "created_at", "updated_at"})
+
+
+def written(thing: Reported) -> Reported:
+    """Return only what is written of the data, so that much of it can wait for its statement."""
+    fields = {name: value for name, value in thing.fields.items() if name in _WRITTEN}
+    return Reported(fields, thing.user, thing.at)
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """An issue or a pull request, its repository, and the issues that a pull request resolves.
