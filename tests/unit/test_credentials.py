@@ -13,7 +13,12 @@ import pytest
 
 from sidecypher.errors import RunFolderError
 from sidecypher.host import credentials
-from sidecypher.host.credentials import load_credentials, run_folder_lock, write_private
+from sidecypher.host.credentials import (
+    load_credentials,
+    load_token,
+    run_folder_lock,
+    write_private,
+)
 
 
 def mode(path):
@@ -162,6 +167,45 @@ def test_http_has_a_token_of_its_own(run_dir):
     credentials = load_credentials(run_dir)
 
     assert credentials.http_token != credentials.token
+
+
+def test_a_token_of_a_package_is_made_once_for_its_owner(run_dir, open_umask):
+    """A package gets the same secret at each start, and it is not that of the sidecar."""
+    token = load_token(run_dir, "acme-token")
+
+    assert len(bytes.fromhex(token.decode())) == 32
+    assert load_token(run_dir, "acme-token") == token
+    assert load_token(run_dir, "other-token") != token
+    assert (run_dir / "acme-token").read_bytes() == token + b"\n"
+    assert (mode(run_dir), mode(run_dir / "acme-token")) == (0o700, 0o600)
+    assert token not in {load_credentials(run_dir).token, load_credentials(run_dir).http_token}
+
+
+def test_an_empty_token_of_a_package_is_replaced(run_dir):
+    """An empty token would let everyone in."""
+    run_dir.mkdir(parents=True)
+    (run_dir / "acme-token").write_text("\n")
+
+    assert load_token(run_dir, "acme-token")
+
+
+def test_a_token_file_that_cannot_be_read_is_explained(run_dir):
+    """The error has a code, not the path of the file."""
+    (run_dir / "acme-token").mkdir(parents=True)
+
+    with pytest.raises(RunFolderError, match="The run folder cannot be used") as caught:
+        load_token(run_dir, "acme-token")
+    assert str(run_dir) not in str(caught.value)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file to somebody else")
+def test_a_token_of_a_package_in_foreign_hands_is_refused(run_dir):
+    """Its owner knows the token."""
+    load_token(run_dir, "acme-token")
+    os.chown(run_dir / "acme-token", 12345, -1)
+
+    with pytest.raises(RunFolderError, match="`acme-token` belongs to another account"):
+        load_token(run_dir, "acme-token")
 
 
 def test_no_token_is_ever_shown(run_dir):
