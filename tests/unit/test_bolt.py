@@ -5,7 +5,7 @@ import contextlib
 import itertools
 
 import pytest
-from fix_waiting import awaited
+from fix_waiting import awaited, promised
 from neo4j.exceptions import AuthError, Neo4jError, SessionExpired
 
 from sidecypher import BoltClient, CypherError, Neo4jUnavailable, NoTransaction
@@ -42,6 +42,18 @@ class Driver:
         self.closed += 1
 
 
+class Hanging(Driver):
+    """Stands in for a Neo4j that accepts statements and answers none."""
+
+    def __init__(self):
+        super().__init__()
+        self.statements = []
+
+    async def run(self, query, _params):
+        self.statements.append(query.text)
+        await asyncio.Event().wait()
+
+
 class Nothing:
     """A result without records."""
 
@@ -70,6 +82,12 @@ def connected(monkeypatch):
         return BoltClient(address)
 
     return make
+
+
+async def until(condition):
+    async with asyncio.timeout(promised(5)):
+        while not condition():
+            await asyncio.sleep(0.001)
 
 
 @awaited
@@ -247,6 +265,41 @@ async def test_an_address_that_cannot_be_read_may_be_read_later():
     assert caught.value.retryable
 
 
+@awaited
+async def test_a_termination_is_not_terminated_in_turn(connected, monkeypatch):
+    """While Neo4j hangs, one is tried for each cancelled statement, for a limited time."""
+    for name in ("CONNECT_SECONDS", "RUN_SECONDS", "_TERMINATION_SECONDS"):
+        monkeypatch.setattr(bolt, name, 0.01)
+    driver = Hanging()
+    client = connected(driver)
+    with pytest.raises(Neo4jUnavailable, match="did not answer in time"):
+        await client.run("A")
+
+    await asyncio.gather(*client._terminations.values())
+    await asyncio.sleep(0)
+
+    assert driver.statements == ["A", bolt._TERMINATE]
+    assert not client._terminations
+
+
+@awaited
+async def test_a_termination_waits_for_no_other_statement(connected):
+    """Statements that wait for a place do not go before it, since they may wait as long."""
+    driver = Hanging()
+    client = connected(driver)
+    tasks = [asyncio.create_task(client.run("A")) for _ in range(2 * bolt._CONNECTIONS)]
+    await until(lambda: len(driver.statements) == bolt._CONNECTIONS)
+
+    tasks[0].cancel()
+
+    await until(lambda: bolt._TERMINATE in driver.statements)
+    for task in tasks[1:]:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    for task in client._terminations.values():
+        task.cancel()
+
+
 class Transaction:
     """Stands in for a transaction of the driver, and notes what is done with it."""
 
@@ -339,6 +392,19 @@ async def test_a_cancelled_statement_fails_the_transaction(begun):
 
     assert caught.value.retryable
     assert transaction.done == [60.0, "A"]
+
+
+@awaited
+async def test_a_statement_out_of_time_is_terminated(begun):
+    """Also if its cancellation leaves the block as a TimeoutError of the author's own."""
+    client, _ = begun
+    with pytest.raises(TimeoutError):
+        async with client.transaction() as tx, asyncio.timeout(0.001):
+            await tx.run("A")
+
+    await asyncio.gather(*client._terminations.values())
+
+    assert client._pool.driver.asked == 1
 
 
 @awaited

@@ -37,6 +37,9 @@ IDLE_SECONDS: Final = 2.0
 TERMINATE_SECONDS: Final = 1.0
 """Longest wait of `stop` for the end of cancelled transactions."""
 
+_TERMINATION_SECONDS: Final = 5.0
+"""Longest time of the statement that terminates a cancelled transaction."""
+
 _MARK: Final = "sidecypher"
 """Key of a transaction's mark in its metadata, which `SHOW TRANSACTIONS` lists."""
 
@@ -91,7 +94,7 @@ class BoltClient:
         self._refused: Address | None = None
         self._retry_at = 0.0
         self._is_stopped = False
-        self._terminations: set[asyncio.Task[None]] = set()
+        self._terminations: dict[str, asyncio.Task[None]] = {}
 
     @classmethod
     def at(cls, uri: str, user: str, password: str, *, database: str | None = None) -> Self:
@@ -141,7 +144,7 @@ class BoltClient:
             async with (
                 self._translating(address),
                 self._connected(address) as driver,
-                self._terminated_when_cancelled(mark),
+                self._terminated_when_cancelled(address, mark),
                 driver.session(database=address.database) as session,
             ):
                 records = await _fetched(session.run, query, params)
@@ -176,13 +179,15 @@ class BoltClient:
             mark = secrets.token_hex(16)
             async with translating():
                 driver = await stack.enter_async_context(self._connected(address))
-                await stack.enter_async_context(self._terminated_when_cancelled(mark))
+                terminated = partial(self._terminated_when_cancelled, address, mark)
+                await stack.enter_async_context(terminated())
                 session = await stack.enter_async_context(driver.session(database=address.database))
                 begun = await session.begin_transaction(metadata={_MARK: mark}, timeout=seconds)
-            yield await stack.enter_async_context(BoltTransaction(begun, translating))
+            transaction = BoltTransaction(begun, translating, terminated)
+            yield await stack.enter_async_context(transaction)
 
     @contextlib.asynccontextmanager
-    async def _terminated_when_cancelled(self, mark: str) -> AsyncIterator[None]:
+    async def _terminated_when_cancelled(self, address: Address, mark: str) -> AsyncIterator[None]:
         """Terminate the transaction with this mark if the block is cancelled.
 
         The driver closes the connection then. Over TLS it first waits up to 30 s for Neo4j to do
@@ -191,16 +196,27 @@ class BoltClient:
         try:
             yield
         except asyncio.CancelledError:
-            if not self._is_stopped:
-                task = asyncio.create_task(self._terminate(mark))
-                self._terminations.add(task)
-                task.add_done_callback(self._terminations.discard)
+            if not self._is_stopped and mark not in self._terminations:
+                task = asyncio.create_task(self._terminate(address, mark))
+                self._terminations[mark] = task
+                task.add_done_callback(lambda _: self._terminations.pop(mark))
             raise
 
-    async def _terminate(self, mark: str) -> None:
+    async def _terminate(self, address: Address, mark: str) -> None:
+        # As `run`, but without a slot, for which it would wait while Neo4j hangs, and without a
+        # mark: a termination that is cancelled is not terminated in turn.
+        import neo4j  # noqa: PLC0415
+
+        query = neo4j.Query(_TERMINATE, timeout=_TERMINATION_SECONDS)
         # It fails if Neo4j is away, and so is the transaction then.
         with contextlib.suppress(SidecypherError):
-            await self.run(_TERMINATE, mark=mark)
+            async with (
+                _limited(_TERMINATION_SECONDS),
+                self._translating(address),
+                self._connected(address) as driver,
+                driver.session(database=address.database) as session,
+            ):
+                await _fetched(session.run, query, {"mark": mark})
 
     @contextlib.asynccontextmanager
     async def _translating(self, address: Address) -> AsyncIterator[None]:
@@ -288,7 +304,7 @@ class BoltClient:
     async def stop(self) -> None:
         """Close all connections; running statements fail."""
         if self._terminations:
-            await asyncio.wait(self._terminations, timeout=TERMINATE_SECONDS)
+            await asyncio.wait(self._terminations.values(), timeout=TERMINATE_SECONDS)
         self._is_stopped = True
         pool, self._pool = self._pool, None
         if pool is not None:
@@ -302,9 +318,11 @@ class BoltTransaction:
         self,
         transaction: "neo4j.AsyncTransaction",
         translating: Callable[[], AbstractAsyncContextManager[None]],
+        terminated_when_cancelled: Callable[[], AbstractAsyncContextManager[None]],
     ) -> None:
         self._transaction = transaction
         self._translating = translating
+        self._terminated_when_cancelled = terminated_when_cancelled
         # The driver mixes up answers of statements that share a connection.
         self._turn = asyncio.Lock()
         self._ended: SidecypherError | None = None
@@ -329,7 +347,8 @@ class BoltTransaction:
         async with self._turn:
             self._check()
             try:
-                async with self._translating():
+                # Here too: as a TimeoutError, a cancellation does not reach the block's end.
+                async with self._translating(), self._terminated_when_cancelled():
                     records = await _fetched(self._transaction.run, cypher, params)
             except SidecypherError as error:
                 self._ended = error
@@ -414,7 +433,9 @@ def _refusal() -> Neo4jUnavailable:
 def _driver(address: Address) -> "neo4j.AsyncDriver":
     try:
         return address.async_driver(
-            max_connection_pool_size=_CONNECTIONS,
+            # One more for each, over which a cancelled statement is terminated while its own
+            # connection still closes.
+            max_connection_pool_size=2 * _CONNECTIONS,
             connection_timeout=CONNECT_SECONDS,
             connection_acquisition_timeout=CONNECT_SECONDS,
             liveness_check_timeout=IDLE_SECONDS,
