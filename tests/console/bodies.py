@@ -136,5 +136,9 @@ async def show(request: PanelRequest) -> list[PanelBlock]:
 
 @panel("broken", "Broken")
 async def broken(request: PanelRequest) -> list[PanelBlock]:
-    """Fail as a function with a fault does."""
+    """Fail as a function with a fault does, or return what no page shows."""
+    if request.id == "late":
+        raise TimeoutError
+    if request.id == "list":
+        return [PanelTable(title="Odd", columns=["Odd"], rows=[([1],)])]  # type: ignore[list-item]
     raise RuntimeError(f"a secret of {request.home}")

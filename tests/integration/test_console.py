@@ -136,6 +136,10 @@ def test_the_page_says_which_sidecar_it_is_of(shown, page):
     membership = Membership(run, found.fingerprint, other)
     text = page("/")
     assert '<a href="http://127.0.0.1:40002/">process 4711</a>' in text
+    for host in ("localhost", "[::1]"):
+        # As the browser reached this one, so it reaches the other.
+        asked = shown.http.get("/", headers={"Host": f"{host}:{shown.http.base_url.port}"})
+        assert f'<a href="http://{host}:40002/">' in asked.text
     assert "secret.py" not in text
     membership.leave()
     assert "process 4711" not in page("/")
@@ -246,6 +250,22 @@ def test_a_panel_that_fails_tells_no_secret(shown):
 
     assert (answer.status_code, answer.json()["code"]) == (500, "SC-202")
     assert answer.json()["detail"] == "The panel `broken` failed with RuntimeError"
+
+
+def test_a_timeout_of_an_author_is_an_error_like_any_other(shown):
+    """It is not told as the 55 s of a panel, which have not passed."""
+    answer = shown.http.get("/v1/panels/broken?id=late", headers=shown.bearer)
+
+    assert (answer.status_code, answer.json()["code"]) == (500, "SC-202")
+    assert answer.json()["detail"] == "The panel `broken` failed with TimeoutError"
+
+
+def test_a_cell_that_no_page_shows_is_an_error(shown):
+    """It names the panel and the type, and not the value."""
+    answer = shown.http.get("/v1/panels/broken?id=list", headers=shown.bearer)
+
+    assert (answer.status_code, answer.json()["code"]) == (500, "SC-205")
+    assert answer.json()["detail"] == "A table of the panel `broken` has a list"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from sidecypher.errors import ListenError, SettingsError
 from sidecypher.host.rendezvous import running_sidecars
 from sidecypher.host.settings import load_settings
 from sidecypher.telemetry.calls import Telemetry
+from sidecypher.transport.http import server
 from sidecypher.transport.http.server import HttpServer
 
 PROCEDURES = Path(__file__).parents[1] / "procedures"
@@ -67,6 +68,22 @@ def base(request, start, tmp_path_factory):
 def client(base):
     with httpx.Client(base_url=base, trust_env=False) as made:
         yield made
+
+
+def test_all_addresses_include_loopback_where_sockets_are_of_one_family(monkeypatch):
+    """A machine may make each socket for IPv6 refuse IPv4 (`bindv6only`)."""
+
+    class OnlyIPv6(socket.socket):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            if self.family == socket.AF_INET6:
+                self.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+
+    monkeypatch.setattr(server.socket, "socket", OnlyIPv6)
+    [listening] = server._listen("::", 0)
+
+    with listening, socket.create_connection(("127.0.0.1", listening.getsockname()[1]), 10):
+        pass
 
 
 def status_of(base, path):

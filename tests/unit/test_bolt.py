@@ -5,7 +5,7 @@ import contextlib
 import itertools
 
 import pytest
-from fix_waiting import awaited, promised
+from fix_waiting import awaited, wait_until
 from neo4j.exceptions import AuthError, Neo4jError, SessionExpired
 
 from sidecypher import BoltClient, CypherError, Neo4jUnavailable, NoTransaction
@@ -82,12 +82,6 @@ def connected(monkeypatch):
         return BoltClient(address)
 
     return make
-
-
-async def until(condition):
-    async with asyncio.timeout(promised(5)):
-        while not condition():
-            await asyncio.sleep(0.001)
 
 
 @awaited
@@ -288,11 +282,11 @@ async def test_a_termination_waits_for_no_other_statement(connected):
     driver = Hanging()
     client = connected(driver)
     tasks = [asyncio.create_task(client.run("A")) for _ in range(2 * bolt._CONNECTIONS)]
-    await until(lambda: len(driver.statements) == bolt._CONNECTIONS)
+    await asyncio.to_thread(wait_until, lambda: len(driver.statements) == bolt._CONNECTIONS)
 
     tasks[0].cancel()
 
-    await until(lambda: bolt._TERMINATE in driver.statements)
+    await asyncio.to_thread(wait_until, lambda: bolt._TERMINATE in driver.statements)
     for task in tasks[1:]:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

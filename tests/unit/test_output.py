@@ -44,3 +44,21 @@ def test_no_text_commands_the_terminal(show, printed):
     assert SHOWN in printed()
     for command in ("\x1b]", "\x9b", "\x07", "\x08", "\r", "\x1b[31m title"):
         assert command not in printed()
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_text_is_neither_markup_nor_a_format(printed, monkeypatch, is_watched):
+    """A name of the command line is shown as it was given, with brackets and braces."""
+    monkeypatch.setattr(output, "_is_watched", lambda: is_watched)
+    text = "demo.x[/] {0} [red]"
+
+    output.show_table(text, [f"column {text}"], [])
+    with output.working(f"work {text}", kept=True):
+        pass
+    with output.phase_bars() as on_phase:
+        on_phase(f"phase {text}", 1, 2)
+    with output.download_bar(f"load {text}") as on_bytes:
+        on_bytes(1, 2)
+
+    for what in ("column", "work", "load", *(["phase"] if is_watched else [])):
+        assert f"{what} {text}" in printed()

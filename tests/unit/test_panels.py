@@ -1,9 +1,17 @@
-"""`@panel`: what is refused at import, and how panels are loaded and replaced."""
+"""`@panel`: what is refused at import, how panels are loaded and replaced, and their values."""
+
+import json
+import math
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 
 import pytest
+from fix_waiting import awaited
 
-from sidecypher import PanelText, SignatureError, panel
+from sidecypher import PanelMeter, PanelTable, PanelText, RowError, SignatureError, panel
 from sidecypher.loading.loader import load
+from sidecypher.operations.panels import _blocks
+from sidecypher.sdk.panels import Panel
 
 PANEL = """
 from sidecypher import PanelBlock, PanelRequest, PanelText, panel
@@ -56,3 +64,61 @@ def test_a_panel_is_loaded_and_replaced(tmp_path):
     assert twice.panels["orders"].title == "Latest orders"
     [failure] = [each for each in twice.failures if each.module == "second.py"]
     assert "already has the name `orders`" in failure.reason
+
+
+async def sent(*blocks):
+    """Give the blocks of a panel as the page gets them."""
+
+    async def odd(_request):
+        return blocks
+
+    return json.loads(bytes(await _blocks(Panel("odd", odd, "Odd"), None)))
+
+
+def table(cell):
+    return PanelTable(title="T", columns=["C"], rows=[(cell,)])
+
+
+EAST = timezone(timedelta(hours=2))
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("<b>", "<b>"),
+        (None, None),
+        (True, True),
+        (0.0004, 0.0004),
+        (2**53 - 1, 2**53 - 1),
+        (-(2**53), "-9007199254740992"),
+        (datetime(2026, 7, 1, 12, tzinfo=EAST), {"at": "2026-07-01T10:00:00+00:00"}),
+        (datetime(2026, 7, 1, 12, tzinfo=UTC), {"at": "2026-07-01T12:00:00+00:00"}),
+        (datetime(2026, 7, 1, 12), {"at": "2026-07-01T12:00:00"}),  # noqa: DTZ001 - has no zone
+    ],
+)
+@awaited
+async def test_a_cell_is_sent_as_the_page_shows_it(cell, shown):
+    """A time with a zone is sent in UTC; a number that the page would round is sent as text."""
+    [block] = await sent(table(cell))
+
+    assert block["rows"] == [[shown]]
+
+
+@pytest.mark.parametrize("cell", [[1], {"a": 1}, b"x", Decimal(1), math.nan, -math.inf])
+@awaited
+async def test_a_cell_that_the_page_cannot_show_is_refused(cell):
+    """The error names the panel."""
+    with pytest.raises(RowError, match="A table of the panel `odd` has"):
+        await sent(table(cell))
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, None, "5"])
+@awaited
+async def test_a_meter_has_finite_numbers(number):
+    """Both its value and its limit."""
+    for block in (
+        PanelMeter(title="M", value=number, limit=1),
+        PanelMeter(title="M", value=1, limit=number),
+    ):
+        with pytest.raises(RowError, match="A meter of the panel `odd` has"):
+            await sent(block)

@@ -85,9 +85,9 @@ def show_next(command: str, why: str) -> None:
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
     """Print rows as a table; markup in values is printed as text."""
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table(title=Text(title, style="bold") if title else None, title_justify="left")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(Text(column), overflow="fold")
     for row in rows:
         table.add_row(*(Text(_shown(value)) for value in row))
     results.print(table)
@@ -128,6 +128,11 @@ def _is_watched() -> bool:
     )
 
 
+def _described() -> TextColumn:
+    # A description is text: `a[/]` is not markup, and `{a}` is not a field.
+    return TextColumn("{task.description}", markup=False)
+
+
 @contextmanager
 def working(title: str, *, kept: bool = False) -> Iterator[None]:
     """Show what is done, and for how long already, while the block runs.
@@ -139,10 +144,10 @@ def working(title: str, *, kept: bool = False) -> Iterator[None]:
     """
     if not _is_watched():
         if kept:
-            notes.print(title)
+            notes.print(title, markup=False)
         yield
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (SpinnerColumn(), _described(), TimeElapsedColumn())
     # Results that the block prints go to standard output as always.
     with Progress(*columns, console=notes, transient=not kept, redirect_stdout=False) as progress:
         task = progress.add_task(title, total=None)
@@ -153,7 +158,7 @@ def working(title: str, *, kept: bool = False) -> Iterator[None]:
 @contextmanager
 def phase_bars() -> Iterator[OnPhase]:
     """Draw a bar for each phase of long work; draw nothing where nothing may move."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (_described(), BarColumn(), TimeElapsedColumn())
     tasks: dict[str, TaskID] = {}
     with Progress(*columns, console=notes, disable=not _is_watched()) as progress:
 
@@ -172,7 +177,7 @@ def phase_bars() -> Iterator[OnPhase]:
 @contextmanager
 def download_bar(title: str) -> Iterator[OnBytes]:
     """Draw a bar once bytes arrive; where nothing may move, print its title then."""
-    columns = (TextColumn(title), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    columns = (_described(), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     progress = Progress(*columns, console=notes, disable=not _is_watched())
     task = None
 
@@ -180,7 +185,7 @@ def download_bar(title: str) -> Iterator[OnBytes]:
         nonlocal task
         if task is None:
             if progress.disable:
-                notes.print(title)
+                notes.print(title, markup=False)
             progress.start()
             task = progress.add_task(title, total=total)
         progress.update(task, completed=done, total=total)

@@ -2,9 +2,10 @@
 
 import asyncio
 import contextvars
+import math
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from html import unescape
 from pathlib import Path
@@ -15,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sidecypher.calls.executors.loop import EventLoop
+from sidecypher.calls.executors.loop import EventLoop, LoopTimeout
 from sidecypher.errors import (
     CypherError,
     DeadlineExceeded,
@@ -52,6 +53,10 @@ SECONDS: Final = 55.0
 
 MOST_ROWS: Final = 500
 """Most rows of a table that are sent."""
+
+_EXACT: Final = 2**53 - 1
+"""Largest integer that JavaScript, and so the page, does not round:
+https://developer.mozilla.org/en-US/docs/Web/JavaScript/Reference/Global_Objects/Number/MAX_SAFE_INTEGER"""
 
 _KINDS: Final = {
     PanelText: "text",
@@ -106,12 +111,10 @@ class PanelApi:
         asked = PanelRequest(self._home, self._resources, request.query_params.get("id"))
         content: dict[str, Any] = {"blocks": None, "problem": None}
         try:
-            blocks = await self._run(panel, partial(panel.function, asked))
+            content["blocks"] = await self._run(panel, partial(_blocks, panel, asked))
         except (CypherError, Neo4jUnavailable, DeadlineExceeded) as error:
             # The console requests it again every few seconds, also while Neo4j is not running.
             content["problem"] = error.message
-        else:
-            content["blocks"] = [_block(panel, each) for each in blocks]
         headers = {"Cache-Control": "no-store"}
         return Response(msgspec.json.encode(content), 200, headers, "application/json")
 
@@ -147,7 +150,7 @@ class PanelApi:
     def _outcome(self, panel: Panel, start: Callable[[], Awaitable[Any]]) -> Any:
         try:
             return self._loop.run(start, contextvars.Context(), SECONDS)
-        except TimeoutError:
+        except LoopTimeout:
             raise DeadlineExceeded(
                 f"The panel `{panel.name}` did not answer within {SECONDS:.0f} s"
             ) from None
@@ -167,23 +170,60 @@ class PanelApi:
             ) from None
 
 
+async def _blocks(panel: Panel, asked: PanelRequest) -> msgspec.Raw:
+    """Return the blocks of a panel as JSON."""
+    blocks = await panel.function(asked)
+    return msgspec.Raw(msgspec.json.encode([_block(panel, each) for each in blocks]))
+
+
 def _block(panel: Panel, block: PanelBlock) -> dict[str, Any]:
-    """Return a block as JSON has it."""
+    """Return a block as JSON has it.
+
+    Raises:
+        RowError: It is not a block, or the page cannot show a value of it.
+    """
     kind = _KINDS.get(type(block))
     if kind is None:
         raise RowError(f"The panel `{panel.name}` returned a {type(block).__name__}")
     content = {name: getattr(block, name) for name in block.__slots__}
     if isinstance(block, PanelTable):
-        content["rows"] = [list(map(_cell, row)) for row in block.rows[:MOST_ROWS]]
+        content["rows"] = [[_cell(panel, each) for each in row] for row in block.rows[:MOST_ROWS]]
         content["left_out"] = max(0, len(block.rows) - MOST_ROWS)
+    if isinstance(block, PanelMeter):
+        for each in (block.value, block.limit):
+            if not isinstance(each, int | float) or not math.isfinite(each):
+                raise _unfit(panel, "meter", each)
     if isinstance(block, PanelPicture):
         content["description"] = described(block.svg)
     return {"kind": kind, **content}
 
 
-def _cell(value: object) -> Any:
-    # Marked, so that the page shows it as a time and a text that looks like one as it is.
-    return {"at": value.isoformat()} if isinstance(value, datetime) else value
+def _cell(panel: Panel, value: object) -> Any:
+    """Return a cell as JSON has it.
+
+    Raises:
+        RowError: It is not a `PanelCell`.
+    """
+    if isinstance(value, datetime):
+        # Marked, so that the page shows it as a time and a text that looks like one as it is.
+        utc = value if value.tzinfo is None else value.astimezone(UTC)
+        return {"at": utc.isoformat()}
+    if isinstance(value, bool | str | None):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= _EXACT else str(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    raise _unfit(panel, "table", value)
+
+
+def _unfit(panel: Panel, block: str, value: object) -> RowError:
+    shown = f"the float `{value}`" if isinstance(value, float) else f"a {type(value).__name__}"
+    return RowError(
+        f"A {block} of the panel `{panel.name}` has {shown}",
+        hint="A cell is a str, int, finite float, bool, datetime or None; a meter has finite "
+        "numbers.",
+    )
 
 
 def described(picture: str) -> str:

@@ -23,6 +23,10 @@ like a function that continues.
 """
 
 
+class LoopTimeout(TimeoutError):
+    """A coroutine took longer than its caller waits; a `TimeoutError` of its own is another."""
+
+
 class Job:
     """A coroutine that the event loop runs.
 
@@ -138,13 +142,13 @@ class EventLoop:
         """Run a coroutine and wait for its result.
 
         Raises:
-            TimeoutError: It took longer than `timeout` seconds; it is cancelled.
+            LoopTimeout: It took longer than `timeout` seconds; it is cancelled.
         """
         done = threading.Event()
         job = self.submit(start, variables, lambda _job: done.set())
         if not done.wait(timeout):
             self.cancel(job)
-            raise TimeoutError
+            raise LoopTimeout
         if job.error is not None:
             raise job.error
         return job.result

@@ -22,6 +22,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sidecypher.host.rendezvous import Announcement
+from sidecypher.host.settings import LOOPBACK
 from sidecypher.operations.console import _view as view
 from sidecypher.operations.console.charts import POINTS, window
 from sidecypher.operations.control import Inspector
@@ -104,6 +105,7 @@ class Console:
             load=view.Load.of(histories.values(), POINTS, seconds),
             busiest=view.busiest(inspector.loaded.registry, histories),
             sidecars=self._sidecars(),
+            host=_host(request),
             wrong_modules=[unit for unit in units if unit.failure or unit.warnings],
             jvms=inspector.dispatcher.jvms,
             left_at=inspector.dispatcher.left_at,
@@ -183,6 +185,13 @@ class Console:
             **content,
         )
         return Response(text, status, _HEADERS, "text/html")
+
+
+def _host(request: Request) -> str:
+    """Return the host by which the page was requested, as an address has it."""
+    host = request.url.hostname or LOOPBACK
+    # `hostname` has lost the brackets of IPv6.
+    return f"[{host}]" if ":" in host else host
 
 
 def _read(name: str) -> str:

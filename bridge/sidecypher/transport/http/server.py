@@ -145,6 +145,9 @@ def _listen(host: str, port: int) -> list[socket.socket]:
             listening = socket.socket(family, proto=socket.IPPROTO_TCP)
             sockets.append(listening)
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                # The machine's `bindv6only` would decide whether `::` includes 127.0.0.1.
+                listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not is_wildcard)
             listening.bind((each, sockets[0].getsockname()[1] or port))
             # From now on a client waits for `start` instead of being refused.
             listening.listen()

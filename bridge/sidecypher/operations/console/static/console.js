@@ -14,10 +14,20 @@ const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
 const main = byId("main");
 let token = null;
-// What the token opens, as it was last shown, with the time.
-let shown = { key: "", at: 0, time: "" };
+// What the token opens: when it was last requested, the time of what is shown, and what is wrong.
+const NOTHING_SHOWN = { at: 0, time: "", problem: "" };
+let shown = NOTHING_SHOWN;
 // Counts pages, so that an answer for one that was left is not shown on the next.
 let visits = 0;
+// Numbers requests, so that a late answer does not replace that to a newer request.
+let requests = 0;
+const latest = { page: 0, secrets: 0 };
+
+function isOutdated(part, number) {
+  if (number < latest[part]) return true;
+  latest[part] = number;
+  return false;
+}
 
 // What has not changed is not announced again.
 function setText(element, text) {
@@ -28,11 +38,19 @@ function setText(element, text) {
 const tell = (text) => setText(byId("news"), text);
 const tellState = (text) => setText(byId("state"), text);
 
+// The sidecar has not answered, or not to the end.
+class NoAnswer extends Error {}
+
+const answered = (waiting) =>
+  waiting.catch((cause) => {
+    throw new NoAnswer("The sidecar does not answer", { cause });
+  });
+
 // A sidecar that has stopped without ending would be waited for without end.
 function request(path, options = {}, milliseconds = ANSWER_MILLISECONDS) {
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), milliseconds);
-  return fetch(path, { ...options, signal: patience.signal }).finally(() => clearTimeout(timer));
+  return answered(fetch(path, { ...options, signal: patience.signal })).finally(() => clearTimeout(timer));
 }
 
 const ask = (path, options = {}, milliseconds = NEO4J_MILLISECONDS) =>
@@ -96,8 +114,8 @@ function morphChildren(old, fresh) {
 
 async function fetchPage(path) {
   const answer = await request(path);
-  if (!answer.ok && answer.status !== 404) throw new Error(`status ${answer.status}`);
-  return new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (!answer.ok && answer.status !== 404) throw new NoAnswer(`status ${answer.status}`);
+  return new DOMParser().parseFromString(await answered(answer.text()), "text/html");
 }
 
 const here = () => location.pathname + location.search;
@@ -105,13 +123,14 @@ const here = () => location.pathname + location.search;
 // Returns whether the same sidecar has answered.
 async function refresh() {
   const visit = visits;
+  const number = (requests += 1);
   const fresh = await fetchPage(here());
   if (fresh.documentElement.dataset.generation !== root.dataset.generation) {
     forget();
     location.reload();
     return false;
   }
-  if (visit === visits) show(fresh);
+  if (visit === visits && !isOutdated("page", number)) show(fresh);
   return true;
 }
 
@@ -140,9 +159,18 @@ async function refreshAnd(act) {
     const problem = token === null ? "" : await act();
     tellState(problem);
     root.classList.remove("away");
-  } catch {
-    tellAway();
+  } catch (error) {
+    tellFailure(error);
   }
+}
+
+function tellFailure(error) {
+  if (error instanceof NoAnswer) {
+    tellAway();
+    return;
+  }
+  console.error(error);
+  tellState("The page cannot show the answer of the sidecar. The browser's console has the reason.");
 }
 
 function tellAway() {
@@ -178,12 +206,12 @@ async function visitPage(path, { y = null, push = true } = {}) {
     }
     // Nothing of the page before stays: its fields, filters and secrets are not those of this one.
     main.replaceChildren();
-    shown = { key: "", at: 0, time: "" };
+    shown = NOTHING_SHOWN;
     show(fresh);
     readFilter();
-  } catch {
+  } catch (error) {
     // The next refresh shows the page that was asked for.
-    tellAway();
+    tellFailure(error);
     return;
   }
   const target = location.hash ? byId(decodeURIComponent(location.hash.slice(1))) : null;
@@ -212,7 +240,7 @@ const place = () => main.querySelector("[data-token]");
 
 function forget(problem = "") {
   token = null;
-  shown = { key: "", at: 0, time: "" };
+  shown = NOTHING_SHOWN;
   place()?.replaceChildren();
   byId("forget").hidden = true;
   showLock(problem);
@@ -250,17 +278,16 @@ async function showSecrets(isNow) {
   const holder = place();
   if (holder === null) return "";
   const { source, panel, id, seconds } = holder.dataset;
-  const key = here();
   const pause = source === "panel" ? 1000 * Number(seconds) : 0;
   // Half a round is left, since rounds are not exact.
-  if (!isNow && shown.key === key && Date.now() - shown.at < pause - REFRESH_MILLISECONDS / 2) {
-    return "";
-  }
+  if (!isNow && Date.now() - shown.at < pause - REFRESH_MILLISECONDS / 2) return shown.problem;
   const visit = visits;
+  const given = token;
+  const number = (requests += 1);
   const query = id === undefined ? "" : `?id=${encodeURIComponent(id)}`;
   const paths = source === "panel" ? [`/v1/panels/${panel}${query}`] : ["/v1/calls", "/v1/modules"];
   const answers = await Promise.all(paths.map((path) => ask(path)));
-  if (answers.some(({ status }) => status === 401)) {
+  if (token === given && answers.some(({ status }) => status === 401)) {
     forget("This is not the token of this sidecar.");
     byId("token").setAttribute("aria-invalid", "true");
     byId("token").focus();
@@ -268,23 +295,27 @@ async function showSecrets(isNow) {
   }
   const contents = await Promise.all(answers.map(contentOf));
   // Told to forget the token, or left the page, meanwhile.
-  if (token === null || visit !== visits) return "";
+  if (token !== given || visit !== visits) return "";
+  if (isOutdated("secrets", number)) return shown.problem;
   byId("forget").hidden = false;
   const problem = contents.map((each) => each.problem).find(Boolean);
   if (problem) {
-    if (shown.key !== key) holder.replaceChildren(make("p", { class: "bad" }, problem));
-    shown = { ...shown, key, at: Date.now() };
-    return shown.time ? `${problem}. What you see is from ${shown.time} UTC.` : "";
+    const isEmpty = shown.time === "";
+    if (isEmpty) holder.replaceChildren(make("p", { class: "bad" }, problem));
+    const told = isEmpty ? "" : `${problem}. What you see is from ${shown.time} UTC.`;
+    shown = { ...shown, at: Date.now(), problem: told };
+    return told;
   }
+  shown = { ...shown, at: Date.now(), problem: "" };
   const fresh = make("div", {}, ...drawn(source, holder.dataset, contents));
   morphChildren(holder, fresh);
-  shown = { key, at: Date.now(), time: byId("updated").textContent };
+  shown = { ...shown, time: byId("updated").textContent };
   filter();
   return "";
 }
 
 async function contentOf(answer) {
-  if (answer.ok) return answer.json();
+  if (answer.ok) return answered(answer.json());
   const { detail } = await answer.json().catch(() => ({}));
   return { problem: detail ?? `The sidecar answers with status ${answer.status}` };
 }
@@ -392,7 +423,7 @@ function callOf(call) {
 async function cancel({ cancel: callId, name }) {
   const answer = await ask(`/v1/calls/${encodeURIComponent(callId)}/cancel`, { method: "POST" });
   if (answer.status === 202) tell(`The call to ${name} is being cancelled.`);
-  else tell((await answer.json()).detail);
+  else tell((await answered(answer.json())).detail);
   return showSecrets(true);
 }
 
@@ -436,7 +467,7 @@ function meterOf({ title, value, limit, note }, index) {
       "div",
       { class: "meter" },
       make("span", { id: label }, title),
-      make("strong", {}, `${value.toLocaleString("en")} of ${limit.toLocaleString("en")}`),
+      make("strong", {}, `${value} of ${limit}`),
       make("meter", { min: 0, max: limit, low: limit * 0.1, value, "aria-labelledby": label }, `${Math.round(100 * share)} %`),
       make("span", { class: "marks" }, note),
     ),
@@ -462,7 +493,7 @@ function panelTable({ title, columns, rows, ids, empty, left_out: leftOut }, ind
 function cellOf(value) {
   if (value === null) return "-";
   if (typeof value === "object") return time(value.at);
-  return typeof value === "number" ? value.toLocaleString("en") : String(value);
+  return String(value);
 }
 
 function questionOf({ id, about, text, options, note }) {
@@ -502,7 +533,7 @@ async function send(form) {
   const { panel } = place().dataset;
   const body = JSON.stringify({ id: about, question, text: byId(`answer-${question}`).value });
   const reply = await ask(`/v1/panels/${panel}/answer`, { method: "POST", body });
-  const content = await reply.json();
+  const content = await answered(reply.json());
   tell(reply.ok ? content.message : content.detail);
   return showSecrets(true);
 }
