@@ -21,6 +21,7 @@ from sidecypher.errors import RunFolderError, SettingsError
 from sidecypher.host.locks import file_lock
 
 _VALID: Final = timedelta(days=3650)
+_PRINTABLE: Final = re.compile(rb"[!-~]+")
 
 MIN_TOKEN_BYTES: Final = 32
 """Shortest token for HTTP that a file may hold: 128 bits as hexadecimal digits."""
@@ -176,7 +177,7 @@ def _given_token(file: Path) -> bytes:
         raise SettingsError(
             f"The file of `http_token_file` cannot be read: {error.strerror}"
         ) from None
-    if len(token) < MIN_TOKEN_BYTES or not re.fullmatch(rb"[!-~]+", token):
+    if len(token) < MIN_TOKEN_BYTES or not _PRINTABLE.fullmatch(token):
         raise SettingsError(
             "The file of `http_token_file` has no token that can be used",
             hint=f"Write at least {MIN_TOKEN_BYTES} letters and digits to it, for example those of "

@@ -85,11 +85,11 @@ def start_http(server):
     """Start a server over HTTP for the block, which must stop without an error."""
 
     @contextmanager
-    def start(*options, **environ):
+    def start(*options, printed="", **environ):
         found = McpOverHttp(server.environ | environ, *options)
         try:
             yield found
-            assert found.stop() == (0, "")
+            assert found.stop() == (0, printed)
         finally:
             found.process.kill()
 

@@ -225,7 +225,8 @@ async def test_calls_work_again_when_neo4j_is_back(start_http, server, proxies, 
         "SIDECYPHER_NEO4J_URI": f"bolt+ssc://127.0.0.1:{proxy.port}",
         "SIDECYPHER_NEO4J_PASSWORD": server.password,
     }
-    with start_http("--allow", "test.*", **variables) as found:
+    notice = "Using the Neo4j that `neo4j_uri` names, not the one of this home.\n"
+    with start_http("--allow", "test.*", printed=notice, **variables) as found:
         async with found.client() as client:
             before = await client.call_tool("test_count", {"to": 1})
             proxy.target = 1
