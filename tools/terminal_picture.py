@@ -27,7 +27,11 @@ _GREET: Final = ("call", "people.greet", "Ann")
 def record(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield each command that is typed, and what it printed, in a folder that is empty."""
     environ = {
-        **{name: each for name, each in os.environ.items() if not name.startswith("SIDECYPHER_")},
+        **{
+            name: each
+            for name, each in os.environ.items()
+            if not name.startswith(("SIDECYPHER_", "NEO4J_"))
+        },
         "COLUMNS": str(_COLUMNS),
     }
 

@@ -13,6 +13,7 @@ import pytest
 
 from sidecypher.app import Sidecar
 from sidecypher.errors import ListenError, SettingsError
+from sidecypher.host.credentials import load_credentials
 from sidecypher.host.rendezvous import running_sidecars
 from sidecypher.host.settings import load_settings
 from sidecypher.telemetry.calls import Telemetry
@@ -68,6 +69,12 @@ def base(request, start, tmp_path_factory):
 def client(base):
     with httpx.Client(base_url=base, trust_env=False) as made:
         yield made
+
+
+def test_a_token_file_that_is_missing_is_told(tmp_path):
+    """The error has the system's reason, as that of a file that may not be read."""
+    with pytest.raises(SettingsError, match="cannot be read: No such file"):
+        load_credentials(tmp_path / "run", tmp_path / "missing")
 
 
 def test_all_addresses_include_loopback_where_sockets_are_of_one_family(monkeypatch):

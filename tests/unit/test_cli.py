@@ -386,6 +386,16 @@ def test_an_unknown_setting_ends_every_command_with_2(run, home, command):
     assert not home.exists()
 
 
+@pytest.mark.parametrize("command", ["dev", "serve"])
+@pytest.mark.parametrize("port", ["0", "65536", "-1"])
+def test_a_debugger_has_a_port_that_exists(run, command, port):
+    """Any other one is refused before anything is started."""
+    code, _, err = run(command, "--debug-port", port)
+
+    assert code == 2
+    assert "error: Invalid value for `--debug-port`: Input should be" in err
+
+
 def test_a_wrong_value_ends_with_2_and_is_not_shown(run):
     """A value that cannot be used is told by its setting."""
     code, _, err = run("status", SIDECYPHER_PORT=SECRET)

@@ -41,7 +41,7 @@ def dev(
         bool, typer.Option("--debug", help="Wait for a debugger, and lift all timeouts.")
     ] = False,
     debug_port: Annotated[
-        int, typer.Option(help="Wait for the debugger on this port.")
+        int, typer.Option(min=1, max=65535, help="Wait for the debugger on this port.")
     ] = DEBUG_PORT,
 ) -> None:
     """Run Neo4j and reload procedures on each save.

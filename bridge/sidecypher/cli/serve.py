@@ -30,7 +30,7 @@ def serve(
         typer.Option(help="Serve HTTP on this IP address, too, with a token."),
     ] = None,
     debug_port: Annotated[
-        int | None, typer.Option(help="Wait for a debugger on this port.")
+        int | None, typer.Option(min=1, max=65535, help="Wait for a debugger on this port.")
     ] = None,
     log_level: Annotated[
         str | None, typer.Option(help="Set the level: `DEBUG`, `INFO`, `WARNING` or `ERROR`.")

@@ -172,7 +172,7 @@ def server_context(folder: Path) -> ssl.SSLContext:
 
 def _given_token(file: Path) -> bytes:
     try:
-        token = _read_token(file)
+        token = file.read_bytes().strip()
     except OSError as error:
         raise SettingsError(
             f"The file of `http_token_file` cannot be read: {error.strerror}"
