@@ -119,3 +119,12 @@ def test_all_procedures_are_added_up(metrics, history):
     assert (found.calls, found.errors, found.buckets[:3]) == (3, 1, (1, 0, 2))
     empty = Period(0, 0, (0,) * (len(BUCKET_SECONDS) + 1))
     assert total([], 2) == [empty, empty]
+
+
+def test_one_name_is_read_alone(metrics, history):
+    """With a name there are only its periods, and none of a name that was not called."""
+    call(metrics, "a.b")
+    call(metrics, "c.d")
+
+    assert history.periods(1, name="a.b") == {"a.b": history.periods(1)["a.b"]}
+    assert history.periods(1, name="x.y") == {}

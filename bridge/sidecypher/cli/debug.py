@@ -8,10 +8,10 @@ from sidecypher.errors import ListenError
 from sidecypher.host.settings import Settings
 
 DEBUG_PORT: Final = 5678
-"""Where editors look for debugpy unless they are told otherwise."""
+"""The port that editors use for debugpy by default."""
 
-UNHURRIED: Final = {"SIDECYPHER_LEAST_TIMEOUT_MS": "86400000"}
-"""Variable of the plugin that gives each call a day."""
+DEBUG_VARIABLES: Final = {"SIDECYPHER_LEAST_TIMEOUT_MS": "86400000"}
+"""Variables with which the plugin gives each call a day."""
 
 
 def check_debugger() -> None:
@@ -24,8 +24,8 @@ def check_debugger() -> None:
         raise NoDebugger("debugpy is not installed, and `--debug` needs it")
 
 
-def paused_at_will(settings: Settings) -> Settings:
-    """Return settings for one sidecar that may stand still and is never replaced."""
+def debug_settings(settings: Settings) -> Settings:
+    """Return settings for one sidecar that is not replaced while a debugger stops it."""
     return settings.model_copy(update={"sidecars": 1, "hang_seconds": 0.0})
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 from watchfiles import watch
 
-from sidecypher.cli.debug import DEBUG_PORT, UNHURRIED, check_debugger, paused_at_will
+from sidecypher.cli.debug import DEBUG_PORT, DEBUG_VARIABLES, check_debugger, debug_settings
 from sidecypher.cli.options import Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import notes, show_error, show_facts, show_next, show_text, working
 from sidecypher.cli.prepare import install_plugin
@@ -68,8 +68,8 @@ def dev(
     environ = {**os.environ}
     if debug:
         check_debugger()
-        settings, options = paused_at_will(settings), ("--debug-port", str(debug_port))
-        environ |= UNHURRIED
+        settings, options = debug_settings(settings), ("--debug-port", str(debug_port))
+        environ |= DEBUG_VARIABLES
     is_ours = False
     try:
         is_ours = bring_up(settings, check=check, environ=environ, options=options)

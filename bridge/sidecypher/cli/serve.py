@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from sidecypher.app import serve as run_sidecar
-from sidecypher.cli.debug import paused_at_will, wait_for_debugger
+from sidecypher.cli.debug import debug_settings, wait_for_debugger
 from sidecypher.cli.options import Config, Home, Procedures
 from sidecypher.host.settings import load_settings
 
@@ -63,5 +63,5 @@ def serve(
     )
     if debug_port is not None:
         wait_for_debugger(debug_port)
-        settings = paused_at_will(settings)
+        settings = debug_settings(settings)
     run_sidecar(settings)

@@ -109,7 +109,9 @@ class History:
                 ring[start : start + _WIDTH] = array("I", bytes(_WIDTH * ring.itemsize))
         self._period = now
 
-    def periods(self, count: int, merge: int = 1) -> dict[str, list[Period]]:
+    def periods(
+        self, count: int, merge: int = 1, name: str | None = None
+    ) -> dict[str, list[Period]]:
         """Return the latest periods of each name that has been called, the earliest first.
 
         A last one, which has not ended, is added to them.
@@ -117,18 +119,20 @@ class History:
         Args:
             count: Number of periods that have ended.
             merge: Number of sampled periods that make one of them.
+            name: The only name that is wanted, by default all.
         """
         with self._lock:
             self._read()
             now = self._period
-            rings = {name: ring[:] for name, ring in self._rings.items()}
+            names = self._rings.keys() if name is None else self._rings.keys() & {name}
+            rings = {each: self._rings[each][:] for each in names}
         starts = range(max(now - count * merge, now - PERIODS + 1), now, merge)
         return {
-            name: [
+            each: [
                 *(_merged(ring, range(start, min(start + merge, now))) for start in starts),
                 _merged(ring, (now,)),
             ]
-            for name, ring in rings.items()
+            for each, ring in rings.items()
         }
 
 

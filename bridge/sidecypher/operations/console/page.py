@@ -129,14 +129,14 @@ class Console:
         found = [each for each in self._inspector.loaded.registry if each.name == name]
         if not found:
             return self._missing(request, "The sidecar serves no procedure of this name.")
-        minutes, seconds, histories = self._histories(request)
+        minutes, seconds, histories = self._histories(request, name)
         summary = self._telemetry.calls.summaries().get(name, view.NO_CALLS)
         return self._page(
             request,
             "procedure",
             title=name,
             details=[view.detail(each) for each in found],
-            load=view.Load.of([histories[name]] if name in histories else [], POINTS, seconds),
+            load=view.Load.of(histories.values(), POINTS, seconds),
             since_start=view.since_start(summary),
             minutes=minutes,
         )
@@ -157,12 +157,14 @@ class Console:
             request, "missing", HTTPStatus.NOT_FOUND, title="There is no such page", text=text
         )
 
-    def _histories(self, request: Request) -> tuple[int, int, dict[str, list[Any]]]:
-        """Return minutes of the window, seconds of a point, and the points of each name."""
+    def _histories(
+        self, request: Request, name: str | None = None
+    ) -> tuple[int, int, dict[str, list[Any]]]:
+        """Return minutes of the window, seconds of a point, and the points of each or one name."""
         asked = request.query_params.get("minutes")
         minutes = next((each for each in _MINUTES if str(each) == asked), _MINUTES[0])
         merge, seconds = window(minutes)
-        return minutes, seconds, self._telemetry.history.periods(POINTS, merge)
+        return minutes, seconds, self._telemetry.history.periods(POINTS, merge, name)
 
     def _page(
         self, request: Request, name: str, status: int = HTTPStatus.OK, **content: Any
