@@ -34,7 +34,7 @@ def mcp(
     ] = False,
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="Listen on this port; 0 picks one.")
-    ] = 7475,
+    ] = 7476,
     token_file: Annotated[
         Path | None,
         typer.Option("--token-file", help="Read the token for HTTP from this file."),
@@ -56,7 +56,7 @@ def mcp(
 
     ```sh
     sidecypher mcp --allow 'rules.*' --write rules.remember
-    sidecypher mcp --allow 'code.*' --http --port 7475
+    sidecypher mcp --allow 'code.*' --http --port 7476
     ```
     """
     import asyncio  # noqa: PLC0415 - `sidecypher --help` imports this module
