@@ -1,6 +1,7 @@
 """Functions on a Ray cluster: the same calls as elsewhere, on nodes that may be lost."""
 
 import itertools
+import random
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -101,6 +102,18 @@ def test_a_cancelled_function_cleans_up(call, background, tmp_path):
     wait_until(mark.exists, SECONDS)
     cancel(call, "ray.wait")
     assert future.result(SECONDS).code == "SC-207"
+    wait_until((tmp_path / "mark.ended").exists, SECONDS)
+
+
+def test_a_cancelled_stream_cleans_up(call, background, tmp_path):
+    """So does one that is cancelled while its rows are on their way."""
+    mark = tmp_path / "mark"
+    rows = call.client().rows("ray.pour", str(mark))
+    for _ in range(random.randrange(1, 3_000)):
+        next(rows)
+
+    rows.close()
+
     wait_until((tmp_path / "mark.ended").exists, SECONDS)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import neo4j
 import psutil
 import pytest
+from fix_evidence import read_metrics
 from fix_waiting import wait_until
 from neo4j.exceptions import Neo4jError
 
@@ -13,10 +14,23 @@ READY_SECONDS = 120.0
 
 
 @pytest.fixture
-def on_ray(server, another_sidecar):
+def with_cluster(another_sidecar):
+    """Start a sidecar, and wait for its Ray cluster, which a busy machine starts slowly."""
+
+    def start():
+        sidecar = another_sidecar(SIDECYPHER_RAY_ADDRESS="local")
+        nodes = "sidecypher_ray_nodes", frozenset()
+        wait_until(lambda: read_metrics(sidecar.announcement)[nodes], READY_SECONDS)
+        return sidecar
+
+    return start
+
+
+@pytest.fixture
+def on_ray(server, with_cluster):
     """The only sidecar while the test runs; it has a Ray cluster on this machine."""
     with server.sidecar_down():
-        yield another_sidecar(SIDECYPHER_RAY_ADDRESS="local")
+        yield with_cluster()
 
 
 def refused(session, query, **parameters):
@@ -25,12 +39,10 @@ def refused(session, query, **parameters):
     return caught.value.message
 
 
-def ray_processes():
-    return {
-        each.pid
-        for each in psutil.process_iter(["name"])
-        if each.info["name"] in {"raylet", "gcs_server"}
-    }
+def ray_processes(sidecar):
+    """Return the main processes of the cluster that a sidecar has started."""
+    found = psutil.Process(sidecar.process.pid).children(recursive=True)
+    return [each for each in found if each.name() in {"raylet", "gcs_server"}]
 
 
 def left_folders():
@@ -97,16 +109,18 @@ def test_a_missing_cluster_leaves_other_procedures_alone(session):
         assert session.run("CALL test.echo('x')").single()["value"] == "x"
 
 
-def test_a_sidecar_leaves_nothing_of_ray_behind(session, server, another_sidecar):
+def test_a_sidecar_leaves_nothing_of_ray_behind(session, server, another_sidecar, with_cluster):
     """A sidecar that stops, or is killed, ends the cluster that it has started."""
-    before, folders = ray_processes(), left_folders()
+    folders = left_folders()
     with server.sidecar_down():
         for end in ("stop", "kill"):
-            sidecar = another_sidecar(SIDECYPHER_RAY_ADDRESS="local")
+            sidecar = with_cluster()
             assert session.run("CALL cluster.twice(4)").single()["value"] == 8
-            assert ray_processes() > before
+            processes = ray_processes(sidecar)
+            assert len(processes) == 2
             getattr(sidecar, end)()
-            wait_until(lambda: ray_processes() == before, READY_SECONDS)
+            _, left = psutil.wait_procs(processes, READY_SECONDS)
+            assert not left
         # The next one removes what the killed one could not.
         another_sidecar(SIDECYPHER_RAY_ADDRESS="local").stop()
     assert left_folders() <= folders

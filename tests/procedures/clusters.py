@@ -19,13 +19,14 @@ class Shape(Row):
     pid: int
 
 
-@procedure("cluster.twice", executor="ray", batch=True)
+# The first call loads all procedures in a process of Ray, which is slow while others work.
+@procedure("cluster.twice", executor="ray", batch=True, timeout=60.0)
 def twice(value: int) -> Number:
     """Return twice the number."""
     return Number(value=2 * value)
 
 
-@procedure("cluster.stream", executor="ray")
+@procedure("cluster.stream", executor="ray", timeout=60.0)
 def stream(to: int) -> Iterator[Number]:
     """Yield numbers."""
     for value in range(to):
@@ -70,9 +71,8 @@ def write(ctx: Context) -> Number:
 @procedure("cluster.wait", executor="ray", timeout=60.0)
 def wait(mark: str) -> Number:
     """Write a mark, wait, and write another one in the clean-up."""
-    Path(mark).write_text(str(os.getpid()), encoding="utf-8")
     try:
-        time.sleep(0.01)
+        Path(mark).write_text(str(os.getpid()), encoding="utf-8")
         while True:
             time.sleep(0.01)
     finally:

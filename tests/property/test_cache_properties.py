@@ -116,7 +116,9 @@ class Caching(RuleBasedStateMachine):
     @invariant()
     def no_more_is_kept_than_has_room(self):
         """The bound holds, and what is known beside the entries goes with them."""
-        assert self.store.bytes == sum(entry.size for entry in self.store._entries.values())
+        assert self.store.bytes == sum(
+            len(path) + entry.size for (_, path), entry in self.store._entries.items()
+        )
         assert self.store.bytes <= 3 * SIZE
         assert all(
             (who, path) in self.store._entries for (who, _), path in self.store._paths.items()

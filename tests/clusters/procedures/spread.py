@@ -113,14 +113,26 @@ for each in EXECUTORS:
 def wait(mark: str, seconds: float) -> Iterator[Place]:
     """Write a mark, wait in Python, and write another one in the clean-up."""
     began = time.time()
-    Path(mark).write_text(str(os.getpid()), encoding="utf-8")
     try:
+        Path(mark).write_text(str(os.getpid()), encoding="utf-8")
         while time.time() < began + seconds:
             time.sleep(0.01)
         yield _place(0, began)
     finally:
         for _ in range(30):
             time.sleep(0.01)
+        Path(mark + ".ended").write_text("", encoding="utf-8")
+
+
+@procedure("ray.pour", executor="ray", timeout=60.0)
+def pour(mark: str) -> Iterator[Place]:
+    """Write a mark, yield rows without end, and write another mark in the clean-up."""
+    began = time.time()
+    try:
+        Path(mark).write_text(str(os.getpid()), encoding="utf-8")
+        while True:
+            yield _place(0, began)
+    finally:
         Path(mark + ".ended").write_text("", encoding="utf-8")
 
 

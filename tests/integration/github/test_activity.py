@@ -181,7 +181,7 @@ def test_a_search_is_continued_by_its_cursor(github, answering, call) -> None:
     assert caught.value.code == "SC-502"
 
 
-@pytest.mark.parametrize("query", ["", "x" * 4_001])
+@pytest.mark.parametrize("query", ["", "x" * 6_001, "標" * 667], ids=["none", "long", "encoded"])
 def test_an_unusable_query_is_refused(github, call, query) -> None:
     """Before anything is sent."""
     with pytest.raises(CallError) as caught:

@@ -57,11 +57,16 @@ class Node:
         yield envelope.write(Outcome(task.call_id, more=True))
         _limit_memory(self._memory_mb)
         # Not on this thread, since the rows of a stream are sent while it makes the next one.
+        has_ended = threading.Event()
         thread = threading.Thread(
-            target=self._run, args=(task, message, table), name="sidecypher-task", daemon=True
+            target=self._run,
+            args=(task, message, table, has_ended),
+            name="sidecypher-task",
+            daemon=True,
         )
-        thread.start()
         try:
+            # A cancellation may come while `start` waits for a thread that already works.
+            thread.start()
             while True:
                 # C code that keeps the interpreter for as long is ended by a thread without Python.
                 faulthandler.dump_traceback_later(
@@ -73,7 +78,7 @@ class Node:
                         break
                     yield outcome
         except BaseException:
-            self._end(thread, task.name)
+            self._end(has_ended, task.name)
             raise
         finally:
             faulthandler.cancel_dump_traceback_later()
@@ -85,7 +90,7 @@ class Node:
         """Raise an exception in the function that runs, if it runs Python code."""
         self._runner.interrupt(name)
 
-    def _run(self, task: Task, message: bytes, table: Any) -> None:
+    def _run(self, task: Task, message: bytes, table: Any, has_ended: threading.Event) -> None:
         try:
             self._runner.run(message, table)
         except MemoryError:
@@ -96,11 +101,12 @@ class Node:
             self._outcomes.put(envelope.write(Outcome(task.call_id, error=ErrorBody.of(error))))
         finally:
             self._outcomes.put(None)
+            has_ended.set()
 
-    def _end(self, thread: threading.Thread, name: str) -> None:
+    def _end(self, has_ended: threading.Event, name: str) -> None:
         """End the function of a cancelled task, or else this process."""
         deadline = Deadline.after(INTERRUPT_SECONDS)
-        while thread.is_alive():
+        while not has_ended.is_set():
             if deadline.expired():
                 os._exit(1)
             self.interrupt(name)
