@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CORE := plugin-build/sidecypher_plugin/core.jar
 MVN := mvn --batch-mode --quiet --file plugin-build/core/pom.xml
 
-.PHONY: default check demo test test-deep mutants test-pythons test-without-neo4j docker-test \
+.PHONY: default check demo test test-slow test-deep mutants test-pythons test-without-neo4j docker-test \
 	faults soak lint format core wheel release bench docs reference lock clean
 
 .DELETE_ON_ERROR:
@@ -67,10 +67,16 @@ test: export SIDECYPHER_TEST_SLOWER ?= 5
 # Maven and the JVM of its tests are gone before they have earned what optimizing their code costs.
 # The JUnit tests wait most of their minute, so they run while pytest does.
 test: $(VENV)/ready $(CORE)
-	@echo "left out: tests/integration/docker (make docker-test) and what is deep (make test-deep)"
+	@echo "left out: tests/integration/docker (make docker-test), what is deep (make test-deep)$(if \
+		$(CI),, and what is slow (make test-slow))"
 	JAVA_TOOL_OPTIONS=-XX:TieredStopAtLevel=1 $(MVN) test & junit=$$!; \
-		$(PYTEST) -m "not deep" --ignore tests/integration/docker; tests=$$?; \
+		$(PYTEST) -m "not deep$(if $(CI),, and not slow)" --ignore tests/integration/docker; tests=$$?; \
 		wait $$junit || { echo "error: a JUnit test has failed, see above" >&2; exit 1; }; exit $$tests
+
+# What takes most of the time of all tests. CI runs it with the others.
+test-slow: export SIDECYPHER_TEST_SLOWER ?= 5
+test-slow: $(VENV)/ready $(CORE)
+	$(PYTEST) -m "slow and not deep" --ignore tests/integration/docker
 
 # What `make test` leaves out since shorter tests cover it for the most part, and what it does with less
 # of: broken messages, calls, seconds of faults, rounds of writers, relations of a concept, kills of

@@ -50,7 +50,8 @@ class Nodes:
         self._others = []
 
     def fill(self):
-        """Add nodes until there are three."""
+        """Add nodes until there are three; a machine without a free core may have lost one."""
+        self._others = [each for each in self._others if each.remaining_processes_alive()]
         while len(self._others) < 2:
             self._others.append(
                 self._cluster.add_node(num_cpus=1, object_store_memory=200 * 1024 * 1024)

@@ -10,6 +10,8 @@ from fix_waiting import wait_until
 
 from sidecypher.errors import CallError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def on():

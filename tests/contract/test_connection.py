@@ -226,6 +226,7 @@ def test_what_is_no_tls_is_closed(plain, content):
     assert b"HTTP" not in answer
 
 
+@pytest.mark.slow
 def test_peers_that_say_nothing_delay_nobody_and_are_closed(stand, plain, reached, line):
     """Silence before TLS, token or hello ends with the handshake's time; idle callers stay."""
     idle = line()

@@ -222,6 +222,7 @@ def test_clean_up_may_take_its_time(stand, state, client, elsewhere):
     wait_until(lambda: stand.dispatcher.serving_calls == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.not_over_http("it cancels by closing the connection")
 def test_clean_up_without_end_is_ended(stand, state, client, monkeypatch):
     """A `finally` that takes longer than any should is interrupted."""

@@ -486,6 +486,7 @@ def ask(stand):
     return ask
 
 
+@pytest.mark.slow
 def test_reloaded_workers_have_the_new_code(pool, ask, tmp_path):
     """After `reload` the next call runs what the files say now."""
     workers = pool(_VERSION + '    return Text(value="old")')
@@ -500,6 +501,7 @@ def test_reloaded_workers_have_the_new_code(pool, ask, tmp_path):
     assert workers.restarts == 0
 
 
+@pytest.mark.slow
 def test_workers_that_cannot_start_are_reported(pool, ask, tmp_path):
     """A module that ends its process at import is a crash loop; calls fail at once and say so."""
     workers = pool(
@@ -516,6 +518,7 @@ def test_workers_that_cannot_start_are_reported(pool, ask, tmp_path):
     assert caught.value.code == "SC-220"
 
 
+@pytest.mark.slow
 def test_workers_that_die_one_after_the_other_are_reported(monkeypatch, pool, ask, tmp_path):
     """Many deaths within a minute are a crash loop, until the procedures are loaded anew."""
     monkeypatch.setattr("sidecypher.calls.executors.pool.CRASHES", 2)
@@ -559,6 +562,7 @@ def test_workers_stop_their_shared_objects(pool, ask, tmp_path, monkeypatch):
     assert (tmp_path / "stopped").exists()
 
 
+@pytest.mark.slow
 def test_a_call_does_not_wait_for_the_end_of_its_worker(pool, ask, background, tmp_path):
     """A worker that a reload has replaced may take its time to end; its last caller has its row."""
     workers = pool(_ENDLESS)
@@ -573,6 +577,7 @@ def test_a_call_does_not_wait_for_the_end_of_its_worker(pool, ask, background, t
     wait_until(lambda: not is_running(worker))
 
 
+@pytest.mark.slow
 def test_a_worker_tells_of_the_spans_it_has_lost(pool, ask, tmp_path, monkeypatch, capfd):
     """Its shared objects and its last spans have one time together, and it ends by itself."""
     # 3 s and the rest of 4 s, which is told before the kill; 3 s and another 4 s would not be.

@@ -43,6 +43,7 @@ def test_predictions_were_compared_with_runs(costs):
         assert abs(ratio - 1) <= MOST_WRONG
 
 
+@pytest.mark.slow
 def test_calls_are_predicted_by_the_simulation():
     """Rates of sidecars are those of the costs on the page, and none is further off than told."""
     text = section(PAGE, "Calls and sidecars")

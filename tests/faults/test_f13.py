@@ -6,6 +6,7 @@ from fix_waiting import wait_until
 from neo4j.exceptions import DriverError, Neo4jError
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_calls_of_a_killed_neo4j_are_cancelled(server, driver, session, evidence):
     """kill -9 of the JVM: its calls end within 5 s, and the next JVM finds the same sidecar."""

@@ -25,6 +25,7 @@ def crowd(server):
         yield gather
 
 
+@pytest.mark.slow
 def test_a_crowd_of_silent_strangers_holds_up_no_call(server, session, evidence, crowd):
     """More connections than are allowed: calls go on, health answers, and room comes back."""
     session.run("CALL test.echo('connected')").consume()

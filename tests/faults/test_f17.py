@@ -166,6 +166,7 @@ def test_a_body_that_waits_for_a_lock_is_freed(driver, session, evidence):
     assert "terminated" in caller.error.message.lower()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("procedure", ["trouble.work", "trouble.workAsync"])
 def test_a_transaction_that_times_out_ends_its_call(driver, evidence, await_end, procedure):
     """Neo4j's own timeout of a transaction, shorter than the procedure's, ends the call."""

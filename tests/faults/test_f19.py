@@ -32,6 +32,7 @@ def test_whatever_a_body_raises_is_a_procedure_error(server, evidence, procedure
     assert server.process("sidecar").pid == pid
 
 
+@pytest.mark.slow
 def test_a_body_that_ends_the_process_is_replaced(server, evidence):
     """`os._exit` in a body is an unknown outcome for its caller; the sidecar comes back."""
     error = evidence.error("CALL trouble.raise('exit at once', $text)", text=evidence.payload)

@@ -38,6 +38,7 @@ def test_without_a_sidecar_calls_fail_at_once_and_recover(server, session, evide
     evidence.counted_by_plugin("test.echo", "SC-210")
 
 
+@pytest.mark.slow
 def test_while_the_circuit_is_open_nobody_connects(session, evidence, proxy):
     """After a failure calls fail without a connect; one a second tries, and ends that for all."""
     wait_until(lambda: answers(session) and proxy.connections >= 2)
@@ -65,6 +66,7 @@ def test_while_the_circuit_is_open_nobody_connects(session, evidence, proxy):
     evidence.told_by_plugin("SC-210")
 
 
+@pytest.mark.slow
 def test_neo4j_starts_without_a_sidecar(server, installation, java):
     """A plugin whose sidecar does not exist keeps no Neo4j from starting."""
     plugin = server.home / "neo4j" / "plugins" / "sidecypher.jar"

@@ -58,6 +58,7 @@ def test_a_call_in_flight_ends_within_the_grace_and_new_ones_are_refused(start_s
     assert len(rest) == 99
 
 
+@pytest.mark.slow
 def test_calls_that_do_not_end_are_given_up_after_the_grace(start_sidecar, pipe, call):
     """Bodies that outlive the grace, sync and async, keep no process from ending with 0."""
     sidecar = start_sidecar(SIDECYPHER_SHUTDOWN_SECONDS="0.1")
@@ -112,6 +113,7 @@ def test_a_second_signal_ends_at_once(start_sidecar, pipe, call):
         assert answer.exception(10) is not None
 
 
+@pytest.mark.slow
 def test_callers_in_neo4j_get_what_their_sidecar_had_begun(
     server, session, evidence, another_sidecar, tmp_path
 ):

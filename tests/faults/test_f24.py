@@ -26,6 +26,7 @@ def changed(server, another_sidecar, tmp_path):
         yield another_sidecar(SIDECYPHER_PROCEDURES=str(folder))
 
 
+@pytest.mark.slow
 def test_only_what_differs_is_refused(session, evidence, changed, tmp_path):
     """A changed signature is SC-217, a name that is gone SC-203; all others are called as ever."""
     queries = {

@@ -77,6 +77,7 @@ def shown(file, reason):
     return f"{kind} at import in line 1 of `{file}`" if foreign else reason
 
 
+@pytest.mark.slow
 def test_bad_modules_keep_no_other_from_being_called(
     server, session, another_sidecar, folder, tmp_path
 ):
@@ -116,6 +117,7 @@ def hanging(folder):
     del threading.gate
 
 
+@pytest.mark.slow
 def test_an_import_that_hangs_keeps_no_other_from_being_called(
     server, session, hanging, monkeypatch, capfd
 ):

@@ -27,6 +27,7 @@ def test_a_statement_with_too_many_records_fails_alone(session, evidence):
     assert session.run("CALL test.echo('on')").single()["value"] == "on"
 
 
+@pytest.mark.slow
 def test_many_such_statements_at_a_time_leave_neo4j_alive(driver, session, evidence):
     """All of them share what there is, and other calls are served meanwhile."""
 

@@ -7,6 +7,7 @@ ASK = "CALL test.processId() YIELD value RETURN value"
 CALLERS = 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["kill", "terminate"])
 def test_a_restart_between_calls_fails_none(server, session, evidence, end):
     """The first call after a sidecar is back works, and all that follow."""
@@ -18,6 +19,7 @@ def test_a_restart_between_calls_fails_none(server, session, evidence, end):
         evidence.told("a sidecar is gone")
 
 
+@pytest.mark.slow
 def test_a_pool_is_dropped_with_its_sidecar(server, session, evidence):
     """Not one of many idle connections to a sidecar that has gone is used again."""
     before = server.sidecar.pid

@@ -67,6 +67,7 @@ def hanging(start_sidecar, tmp_path):
         started[0].process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("procedure", WHY)
 def test_a_sidecar_that_hangs_ends_by_itself(hanging, procedure):
     """A blocked event loop, a stuck call or held Python: the exit code is 1, the log says why."""
@@ -76,6 +77,7 @@ def test_a_sidecar_that_hangs_ends_by_itself(hanging, procedure):
     assert WHY[procedure] in sidecar.log.read_text()
 
 
+@pytest.mark.slow
 def test_a_sidecar_that_may_hang_for_ever_goes_on(hanging):
     """Without `hang_seconds`, as for a debugger, it stays."""
     sidecar = hanging("own.stay", SIDECYPHER_HANG_SECONDS="0")

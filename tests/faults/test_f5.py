@@ -5,12 +5,14 @@ import time
 
 import httpx
 import psutil
+import pytest
 from fix_waiting import promised, wait_until
 
 SECONDS = 6.0
 """The timeout of `process.hold`."""
 
 
+@pytest.mark.slow
 def test_only_its_own_call_waits_for_a_worker_that_holds_its_interpreter(  # noqa: PLR0917
     server, session, evidence, bystander, await_workers, tmp_path
 ):

@@ -35,6 +35,7 @@ def home(tmp_path):
     return tmp_path / "home"
 
 
+@pytest.mark.slow
 def test_what_was_answered_is_written_once_after_a_kill(
     session, server, another_sidecar, home, issue
 ):
@@ -61,6 +62,7 @@ def test_what_was_answered_is_written_once_after_a_kill(
         wait_until(lambda: file.execute("SELECT count(*) FROM delivery").fetchone() == (0,))
 
 
+@pytest.mark.slow
 def test_sidecars_of_one_home_write_each_delivery_once(
     session, server, another_sidecar, home, issue
 ):

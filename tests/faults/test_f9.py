@@ -17,6 +17,7 @@ def silent_listener():
         yield listener.getsockname()[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("listener", "seconds", "told"),
     [
@@ -44,6 +45,7 @@ def time_of(do, *arguments):
     return time.monotonic() - begun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("listener", [deaf_listener, silent_listener])
 def test_a_listener_that_does_not_answer_delays_nobody(server, session, evidence, listener):
     """Beside a sidecar that serves, one that cannot be reached is tried in nobody's time."""

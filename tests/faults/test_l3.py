@@ -3,6 +3,7 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
 from fix_evidence import read_metrics
 
 POOL = 16
@@ -10,6 +11,7 @@ CALLERS = 100
 WAVES = 3
 
 
+@pytest.mark.slow
 def test_three_hundred_callers_that_go_leave_the_pool_only(server, session, quiet_sidecar):
     """Callers on connections of their own, so on threads of Neo4j, come in waves and leave."""
     sidecar = quiet_sidecar.process

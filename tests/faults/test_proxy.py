@@ -93,6 +93,7 @@ def test_a_slow_side_gives_byte_by_byte(proxy, caller):
     assert time.monotonic() - begun >= 2.0
 
 
+@pytest.mark.slow
 def test_an_open_connection_becomes_slow_and_heals(proxy, caller):
     """A flow may change at any time, also for what is on its way."""
     caller.sendall(b"x")

@@ -5,6 +5,7 @@ import tempfile
 from itertools import chain, starmap
 from pathlib import Path
 
+import pytest
 from fix_catalogues import HOSTILE, catalogues, jvm_sized, with_text
 from hypothesis import example, given, settings
 
@@ -46,6 +47,7 @@ def read_back(lines):
     return sorted(stubs)
 
 
+@pytest.mark.slow
 @settings(jvm_sized, max_examples=2)
 @example(catalogue=Catalogue.build(starmap(with_text, enumerate(HOSTILE))))
 @given(catalogue=catalogues)

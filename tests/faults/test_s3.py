@@ -42,6 +42,7 @@ def squatter_on(path):
         process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another account")
 def test_a_socket_of_another_account_gets_neither_token_nor_calls(server, evidence):
     """A socket that another account listens on is refused before a byte is sent."""
@@ -58,6 +59,7 @@ def test_a_socket_of_another_account_gets_neither_token_nor_calls(server, eviden
     assert set(heard.splitlines()) <= {"heard b''"}
 
 
+@pytest.mark.slow
 def test_a_socket_that_is_dead_is_no_sidecar(server, evidence):
     """A killed sidecar leaves its socket; a call ends at once, and the next sidecar removes it."""
     path = Path(server.sidecar.socket)
@@ -70,6 +72,7 @@ def test_a_socket_that_is_dead_is_no_sidecar(server, evidence):
     wait_until(lambda: not path.exists())
 
 
+@pytest.mark.slow
 def test_a_squatter_on_the_port_gets_neither_token_nor_calls(server, evidence, tmp_path):
     """Who listens on a dead sidecar's port sees a handshake that fails, and not one byte more."""
     port = server.sidecar.port

@@ -72,6 +72,7 @@ async def _strangers(port, number, chunk, *, seconds=0.5):
         await asyncio.wait(tasks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [STRANGERS, 300])
 @awaited
 async def test_strangers_who_send_slowly_keep_nobody_out(port, number):
@@ -86,6 +87,7 @@ async def test_strangers_who_send_slowly_keep_nobody_out(port, number):
     assert [each.status_code for each in answers] == 8 * [202]
 
 
+@pytest.mark.slow
 @awaited
 async def test_strangers_who_send_much_keep_nobody_out(port, webhook_sidecar):
     """What unfinished bodies take stays bounded, and the largest of them give way."""

@@ -62,6 +62,7 @@ def is_post(answer):
     return answer.request.method == "POST"
 
 
+@pytest.mark.slow
 def test_a_page_of_another_origin_gets_nothing(shown, visit, evil):
     """With the very token and the id of a call, it reads nothing and cancels nothing."""
     begun = shown.begin()

@@ -148,6 +148,7 @@ def test_pairs_are_those_of_the_definition(session, graph, edges):
     assert len(best) == len({a for a, _b in wanted})
 
 
+@pytest.mark.slow
 def test_one_word_moves_them(server, session, graph, another_sidecar):
     """The same rows come from a process and from a Ray cluster as from a thread."""
     queries = [

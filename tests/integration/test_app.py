@@ -188,6 +188,7 @@ def brief_sidecar(start_sidecar, tmp_path):
     return start_sidecar()
 
 
+@pytest.mark.slow
 def test_calls_by_name_end_within_a_second_of_their_timeout(brief_sidecar, tmp_path):
     """At whatever moment the time of a computing body is used up, its caller is answered soon."""
 

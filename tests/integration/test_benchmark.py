@@ -147,6 +147,7 @@ def test_the_first_error_is_the_one_that_is_told(monkeypatch, capsys):
     assert "down failed" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_no_proxy_is_asked_for_a_sidecar_of_this_machine(monkeypatch, clean_environment, tmp_path):
     """Whoever reaches the network by a proxy can run the benchmark too."""
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")

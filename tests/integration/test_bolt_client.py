@@ -93,6 +93,7 @@ async def test_a_failed_statement_keeps_neo4js_code(client_of):
     assert not caught.value.retryable
 
 
+@pytest.mark.slow
 @awaited
 async def test_answers_and_errors_are_those_of_the_own_statement(session, client_of):
     """However many run and fail at once: the driver can mix up those who share a connection."""

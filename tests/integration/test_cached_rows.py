@@ -52,6 +52,7 @@ def test_rows_end_with_their_time(session, key):
     assert [tagged(session, f"{key}x", 0.0) for _ in range(3)] == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_the_next_call_after_an_invalidation_sees_the_new_data(driver, session):
     """Of a number that changes all the time, no read is older than the change before it.
 
@@ -195,6 +196,7 @@ def test_a_worker_process_invalidates(session, key):
     assert tagged(session, key, tags=[key]) == 2
 
 
+@pytest.mark.slow
 def test_kept_rows_are_given_while_no_sidecar_runs(server, session, key):
     """Without a sidecar kept rows are still given; a new sidecar makes all of them void."""
     assert (tagged(session, key, 0.0), calls(session, "plain", key)) == (1, 2)

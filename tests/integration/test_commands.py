@@ -185,6 +185,7 @@ def test_a_name_that_neo4j_cannot_have_stops_the_build(tmp_path, installation):
     assert not jar.exists()
 
 
+@pytest.mark.slow
 def test_a_plugin_is_built_where_it_is_wanted(tmp_path, installation):
     """`plugin build` tells jar and number of procedures, and leaves one that fits as it is."""
     write(tmp_path, "my/word.py", good("kg.word"))
@@ -204,6 +205,7 @@ def test_a_plugin_is_built_where_it_is_wanted(tmp_path, installation):
     assert jar.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_plugin_that_no_server_tries_needs_no_server(tmp_path):
     """`plugin build --no-check` fetches what plugins are compiled against, and not Neo4j."""
     (tmp_path / "mine.py").write_text(
@@ -226,6 +228,7 @@ def test_a_plugin_that_no_server_tries_needs_no_server(tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_named_and_nothing_is_left(tmp_path, installation):
     """`up` with a taken port names it, and leaves no process behind."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -239,6 +242,7 @@ def test_a_port_in_use_is_named_and_nothing_is_left(tmp_path, installation):
     assert not read_state(tmp_path).orphans
 
 
+@pytest.mark.slow
 def test_the_demo_prints_rows_and_stops_everything(tmp_path, installation):
     """`demo` prints the rows of the three queries, and nothing runs afterwards."""
     done = run(tmp_path, "demo", SIDECYPHER_GITHUB_BASE_URL="http://127.0.0.1:1")
@@ -251,6 +255,7 @@ def test_the_demo_prints_rows_and_stops_everything(tmp_path, installation):
     assert not read_state(tmp_path).orphans
 
 
+@pytest.mark.slow
 def test_the_demo_shows_a_repository_live(tmp_path, installation, github):
     """`demo --repo` merges it and its issues, and shows what GitHub says of them now."""
     del installation
@@ -341,6 +346,7 @@ def test_the_demo_refuses_a_home_where_something_runs(server):
     assert read_state(server.home).alive
 
 
+@pytest.mark.slow
 def test_without_java_nothing_is_fetched(tmp_path):
     """`up` on a machine without a fitting Java says what to install before it fetches a jar."""
     (tmp_path / "java").write_text("#!/bin/sh\necho 'openjdk version \"8.0.1\"' >&2\n")

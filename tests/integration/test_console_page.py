@@ -131,6 +131,7 @@ def test_a_call_that_may_not_be_copied_is_selected(console):
     assert page.evaluate("String(getSelection())") == "CALL shown.wait() YIELD value"
 
 
+@pytest.mark.slow
 def test_numbers_change_by_themselves(console, shown):
     """A call is counted within seconds, and nothing else moves: neither focus nor layout."""
     found = console("/procedures")
@@ -258,6 +259,7 @@ def test_the_token_can_be_taken_back(opened):
     assert page.locator("#problems li, #running, #failed").count() == 0
 
 
+@pytest.mark.slow
 def test_a_sidecar_that_does_not_answer_is_told_and_comes_back(opened):
     """The page has the time of its data, forgets the token, and goes on when it is answered.
 
@@ -306,6 +308,7 @@ def answer_as_another(page):
     page.route(re.compile(r"/(calls)?$"), of_another)
 
 
+@pytest.mark.slow
 def test_another_sidecar_on_the_port_is_shown_without_the_token(opened):
     """A page of another generation is of another process: it is loaded, and the token is gone."""
     page = opened().page
@@ -318,6 +321,7 @@ def test_another_sidecar_on_the_port_is_shown_without_the_token(opened):
     assert page.get_by_label("Token for HTTP").is_visible()
 
 
+@pytest.mark.slow
 def test_the_token_is_sent_to_nobody_unknown(opened, shown):
     """A page that stood still looks again who answers before it cancels anything."""
     found = opened()
@@ -350,6 +354,7 @@ def test_a_link_is_followed_when_the_sidecar_is_back(console):
     expect(page.get_by_text("The sidecar does not answer.")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_list_that_fails_is_told(opened):
     """A sidecar that answers, but cannot list its calls, is not gone: the token stays."""
     page = opened().page
@@ -365,6 +370,7 @@ def test_a_list_that_fails_is_told(opened):
     assert page.get_by_role("heading", name="Running calls").is_visible()
 
 
+@pytest.mark.slow
 def test_a_neo4j_that_is_away_is_told_and_comes_back(opened, shown):
     """A panel keeps its rows, says since when, and goes on by itself with the token."""
     page = opened("/panels/shown").page
@@ -387,6 +393,7 @@ def test_a_neo4j_that_is_away_is_told_and_comes_back(opened, shown):
     page.get_by_text("third <img").first.wait_for()
 
 
+@pytest.mark.slow
 def test_an_answer_that_cannot_be_shown_leaves_the_token(opened):
     """The sidecar has answered, so the page does not say that it is away."""
     found = opened("/panels/shown")
@@ -404,6 +411,7 @@ def test_an_answer_that_cannot_be_shown_leaves_the_token(opened):
     assert page.get_by_role("button", name="Forget the token").is_visible()
 
 
+@pytest.mark.slow
 def test_an_older_answer_replaces_no_newer_one(opened, shown):
     """A question that was answered does not come back with a list from before."""
     page = opened("/panels/shown").page
@@ -429,6 +437,7 @@ def test_an_older_answer_replaces_no_newer_one(opened, shown):
     assert not page.evaluate("window.cameBack")
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_while_the_list_changes(opened, shown):
     """What is typed stays with its question and its focus; a refused answer says why."""
     found = opened("/panels/shown")
@@ -498,6 +507,7 @@ def test_markup_of_others_is_text(opened, shown):
     begun.reply()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(opened, shown, scheme):
     """No rule of axe-core is violated on any kind of page, in both colour schemes."""
@@ -580,6 +590,7 @@ def test_the_keys_can_be_turned_off(console):
     expect(page.get_by_label("Filter")).not_to_be_focused()
 
 
+@pytest.mark.slow
 def test_nothing_is_announced_while_nothing_happens(console):
     """Numbers that refresh are in no live region, and the live regions stay as they were."""
     found = console("/")

@@ -12,7 +12,7 @@ from neo4j.exceptions import ClientError, TransientError
 from sidecypher.runtime.bootcheck import boot_check
 from sidecypher.runtime.errors import PluginRefused
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

@@ -96,6 +96,7 @@ def test_a_sample_shows_what_it_is_for(shell, session, sample):
     assert done.stdout == SHOWN[sample.stem].format(**facts)
 
 
+@pytest.mark.slow
 def test_an_error_is_told_with_its_code(shell):
     """What a procedure or a trigger refuses ends the shell with 1, with code and reason."""
     refused = shell(statements="CALL rules.add({userId: 'ann'}, {method: 'rule'});")

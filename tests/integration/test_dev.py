@@ -23,6 +23,8 @@ SLOW = """
 from collections.abc import Iterator
 from sidecypher import Row, procedure
 
+pytestmark = pytest.mark.slow
+
 class Text(Row):
     value: str
 

@@ -48,6 +48,7 @@ def test_nothing_is_wrong_with_what_runs(server, driver):
     assert found["GitHub", "clock"].state == "OK"
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_line_for_each_check_and_no_secret(server, driver):
     """Every check has a line, the summary counts them, and no secret is anywhere."""
     server.await_sidecar()
@@ -72,6 +73,7 @@ def test_the_json_has_what_the_lines_have(server, driver):
     assert [each for each in told["checks"] if bool(each["fix"]) == (each["state"] == "OK")] == []
 
 
+@pytest.mark.slow
 def test_a_sidecar_that_is_down_is_told(server, driver):
     """Without its sidecar the supervisor has a process less, and no call can be made."""
     with server.sidecar_down(), DoctorContext({}, server.environ, None) as context:
@@ -136,6 +138,7 @@ def test_a_port_that_is_taken_is_told_with_the_program_that_has_it(clean_environ
     assert found.found.endswith(f"`, process {os.getpid()}")
 
 
+@pytest.mark.slow
 def test_with_nothing_up_nothing_is_changed(clean_environment, github, tmp_path):
     """Where nothing runs the report says so, ends well, and writes no file."""
     mine = tmp_path / "mine"
@@ -158,6 +161,7 @@ def test_with_nothing_up_nothing_is_changed(clean_environment, github, tmp_path)
     assert sorted(tmp_path.rglob("*")) == [mine, mine / "one.py"]
 
 
+@pytest.mark.slow
 def test_an_error_is_exit_code_1_and_hides_nothing(clean_environment, github, tmp_path):
     """A misspelt setting, which ends every other command, is one line among all the others."""
     variables = {

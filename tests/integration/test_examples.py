@@ -125,6 +125,7 @@ def test_a_payment_may_be_deleted(guarded):
     assert payments(guarded) == 0
 
 
+@pytest.mark.slow
 def test_without_a_sidecar_only_payments_are_refused(guarded, server):
     """A guard that cannot be asked lets nothing of its own pass, and all the rest."""
     with server.sidecar_down():

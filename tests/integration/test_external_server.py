@@ -38,6 +38,7 @@ def test_tests_run_on_the_neo4j_that_is_named(server, session):
     assert session.run("MATCH (n:Left) RETURN count(n)").single(strict=True).value() == 0
 
 
+@pytest.mark.slow
 def test_a_neo4j_without_its_password_is_refused():
     """Without the password no test runs, and one line names the variable to set."""
     printed = run(SIDECYPHER_TEST_NEO4J_URI="bolt://127.0.0.1:1")

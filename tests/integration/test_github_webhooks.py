@@ -51,6 +51,7 @@ def one(recorded, event, action):
 FORGED = 370123640
 
 
+@pytest.mark.slow
 def test_every_recorded_payload_is_written(session, server, sender, recorded):
     """Each of GitHub's examples that is about a repository becomes an event."""
     wanted = set()

@@ -6,6 +6,7 @@ from docs.pages import answered
 GUIDES = ["docs/runs.md"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", GUIDES)
 def test_a_guide_shows_what_its_statements_return(session, page):
     """Run in their order on an empty graph, statements return the rows of the page."""

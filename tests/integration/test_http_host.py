@@ -233,6 +233,7 @@ def test_by_default_no_other_address_answers(start):
             socket.create_connection((address, port), 10)
 
 
+@pytest.mark.slow
 def test_the_token_of_a_file_is_that_of_the_run_folder(start, tmp_path):
     """The commands of this machine find it where they always do."""
     file = tmp_path / "token"

@@ -104,6 +104,7 @@ class _Slow(BaseHTTPRequestHandler):
         pass
 
 
+@pytest.mark.slow
 def test_while_jars_are_fetched(tmp_path, start, home):
     """Jars that were begun hold nobody up, and none of them has its name."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Slow) as mirror:
@@ -122,6 +123,7 @@ def test_while_jars_are_fetched(tmp_path, start, home):
     assert list((tmp_path / "cache").rglob("*.jar")) == []
 
 
+@pytest.mark.slow
 def test_while_the_plugin_is_compiled(tmp_path, start, home, installation, javac):
     """The compiler is ended too, and no plugin is there."""
     jdk = tmp_path / "jdk/bin"
@@ -138,6 +140,7 @@ def test_while_the_plugin_is_compiled(tmp_path, start, home, installation, javac
     assert not (home / "neo4j/plugins/sidecypher.jar").exists()
 
 
+@pytest.mark.slow
 def test_while_the_plugin_is_tried(start, home, installation):
     """The temporary Neo4j is ended too, its folder is gone, and no plugin is there."""
     up = start()
@@ -151,6 +154,7 @@ def test_while_the_plugin_is_tried(start, home, installation):
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_while_the_processes_start(start, environ, home, installation):
     """Supervisor, sidecar and Neo4j are ended; a second `up` meanwhile is told to wait."""
     up = start("--no-check")

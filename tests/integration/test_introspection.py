@@ -36,6 +36,7 @@ def test_procedures_are_listed_as_neo4j_shows_them(session):
     assert [record.values() for record in listed] == [record.values() for record in shown]
 
 
+@pytest.mark.slow
 def test_every_sample_call_is_a_statement(session, server):
     """Neo4j plans each call that `sidecypher procedures` offers for pasting."""
     listed = json.loads(server.command("procedures", "--json").stdout)

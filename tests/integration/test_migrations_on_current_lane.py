@@ -14,6 +14,8 @@ from sidecypher_schema import (
     shipped_scripts,
 )
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = """
 CREATE CONSTRAINT own_key IF NOT EXISTS FOR (n:Own) REQUIRE n.key IS UNIQUE;
 CREATE FULLTEXT INDEX own_words IF NOT EXISTS FOR (n:Own|Other) ON EACH [n.a, n.b];

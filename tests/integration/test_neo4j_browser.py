@@ -6,6 +6,8 @@ import pytest
 from docs.pages import ROOT, blocks, section
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.slow
+
 _LOCAL = re.compile(r"https?://(127\.0\.0\.1|localhost)[:/]")
 
 

@@ -59,6 +59,7 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path, environ, installation):
     assert str(tmp_path) not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_home_of_another_is_told(tmp_path, environ, installation):
     """A folder without the right to write is named, and the way out."""
     (tmp_path / "theirs").mkdir(mode=0o500)
@@ -68,6 +69,7 @@ def test_a_home_of_another_is_told(tmp_path, environ, installation):
     assert_one_error(done, "Permission denied [SC-614]", "Change its permissions")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_and_no_plugin_is_left(tmp_path, environ, installation):
     """When the plugin has no room, the folder of plugins is as it was."""
     # A limit of this process's files is what a test can have of a full disk.
@@ -81,6 +83,7 @@ def test_a_full_disk_is_told_and_no_plugin_is_left(tmp_path, environ, installati
     assert list((tmp_path / "home/neo4j/plugins").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_without_a_network_it_says_what_to_check(tmp_path, environ):
     """A mirror that nobody listens at is told by its host, and no jar has its name."""
     done = up(

@@ -8,6 +8,8 @@ from sidecypher.protocol.catalogue import Catalogue
 from sidecypher.runtime._temporary_server import running, temporary_server
 from sidecypher_plugin.builder import build
 
+pytestmark = pytest.mark.slow
+
 ALL = Path(__file__).parents[1] / "golden" / "plugin" / "all.json"
 """A namespace with every kind of procedure and function that a catalogue can hold."""
 

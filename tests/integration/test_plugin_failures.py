@@ -17,6 +17,7 @@ def failures(server):
     return {tuple(kind): value for (_, *kind), value in found.items()}
 
 
+@pytest.mark.slow
 def test_calls_that_found_no_sidecar_are_counted_by_the_next_ones(server, session):
     """Errors and missing rows are told to the sidecar that comes, and again to its successor."""
     kinds = [

@@ -44,11 +44,13 @@ def run(project, *arguments):
     )
 
 
+@pytest.mark.slow
 def test_an_authors_tests_run_without_a_server(project):
     """By default the tests run in memory."""
     run(project).assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)  # a Neo4j of its own
 def test_the_same_tests_run_on_memory_wire_and_neo4j(project):
     """`--sidecypher-on` runs each test once in each place, with equal results."""

@@ -49,6 +49,7 @@ def left_folders():
     return set(Path(tempfile.gettempdir()).glob("sidecypher-ray-*"))
 
 
+@pytest.mark.slow
 def test_procedures_run_on_a_cluster(session, on_ray, tmp_path):
     """Rows, batches, streams, projections, errors and the end of a caller, through Neo4j."""
     session.run("UNWIND range(1, 3000) AS i CREATE (:Projected {i: i, x: i / 2.0})").consume()
@@ -109,6 +110,7 @@ def test_a_missing_cluster_leaves_other_procedures_alone(session):
         assert session.run("CALL test.echo('x')").single()["value"] == "x"
 
 
+@pytest.mark.slow
 def test_a_sidecar_leaves_nothing_of_ray_behind(session, server, another_sidecar, with_cluster):
     """A sidecar that stops, or is killed, ends the cluster that it has started."""
     folders = left_folders()

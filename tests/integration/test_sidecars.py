@@ -48,6 +48,7 @@ def load(driver):
         found.join(30)
 
 
+@pytest.mark.slow
 def test_sidecars_come_and_go_without_a_failed_call(server, driver, session, another_sidecar):
     """Calls spread over a sidecar that joins; each may stop and come back, and no call fails."""
     first = server.process("sidecar").pid
@@ -78,6 +79,7 @@ def test_a_killed_sidecar_is_one_error_at_most(server, driver, session, another_
     assert all("SC-212" in error for error in calls.errors)
 
 
+@pytest.mark.slow
 def test_a_call_goes_on_while_sidecars_replace_each_other(session, scripted_sidecar):
     """A call that meets one stopping sidecar after the other gets to the one that stays."""
     left = ["third", "second", "first"]

@@ -76,6 +76,7 @@ def test_an_error_has_the_status_that_is_documented(session, code):
     check(caught.value, code, status)
 
 
+@pytest.mark.slow
 def test_a_missing_sidecar_is_for_the_client(server, session):
     """A driver does not try again in silence what somebody has to be told."""
     with server.sidecar_down(), pytest.raises(ClientError) as caught:
@@ -95,6 +96,7 @@ def test_a_lost_sidecar_is_for_the_client(server, driver, session, evidence):
     check(caller.error, "SC-212", FAILED)
 
 
+@pytest.mark.slow
 def test_a_call_that_a_stopping_sidecar_ends_is_for_the_client(
     server, session, another_sidecar, evidence
 ):
@@ -110,6 +112,7 @@ def test_a_call_that_a_stopping_sidecar_ends_is_for_the_client(
     check(caller.error, "SC-207", FAILED)
 
 
+@pytest.mark.slow
 def test_procedures_that_are_not_there_or_have_changed_are_for_the_client(
     server, session, another_sidecar, tmp_path
 ):
@@ -133,6 +136,7 @@ def test_procedures_that_are_not_there_or_have_changed_are_for_the_client(
             check(caught.value, code, FAILED)
 
 
+@pytest.mark.slow
 def test_a_stream_that_expired_is_for_the_client(server, driver, session, another_sidecar):
     """A stream that nobody has read for longer than its lease cannot go on."""
     mark = f"lease {time.monotonic_ns()}"
@@ -148,6 +152,7 @@ def test_a_stream_that_expired_is_for_the_client(server, driver, session, anothe
     check(caught.value, "SC-221", FAILED)
 
 
+@pytest.mark.slow
 def test_nonsense_is_for_the_client(session, scripted_sidecar):
     """An answer that breaks the protocol does not become rows, nor another try."""
     scripted_sidecar(lambda request: page({"id": "another"}, ["x"]))
@@ -204,6 +209,7 @@ def test_a_deadlock_of_two_bodies_is_solved_by_trying_again(driver, session):
     assert len(tries) >= 3
 
 
+@pytest.mark.slow
 def test_the_callers_trace_goes_with_the_call(driver, scripted_sidecar):
     """The `traceparent` in the metadata of a transaction reaches the sidecar."""
     context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

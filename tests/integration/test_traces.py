@@ -12,6 +12,8 @@ from neo4j.exceptions import ClientError
 
 from sidecypher.app import END_SECONDS
 
+pytestmark = pytest.mark.slow
+
 TRACE = secrets.token_hex(16)
 SPAN = "b7ad6b7169203331"
 CALLER = {"traceparent": f"00-{TRACE}-{SPAN}-01"}

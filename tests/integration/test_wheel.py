@@ -147,6 +147,7 @@ def test_what_is_relocated_is_told_with_its_licence(wheel):
     )
 
 
+@pytest.mark.slow
 def test_a_source_distribution_has_what_a_build_and_a_test_need(dist):
     """What the clone has is in it, and the built core."""
     [sources] = dist.glob("*.tar.gz")
@@ -162,6 +163,7 @@ def test_a_source_distribution_has_what_a_build_and_a_test_need(dist):
     } <= names
 
 
+@pytest.mark.slow
 def test_uvx_runs_the_command_without_packages_of_development(wheel, clean_environment):
     """`uvx --from WHEEL sidecypher --help` works in an environment with its dependencies alone."""
     tool = (*UV, "tool", "run", "--isolated", "--python", sys.executable, *LOCKED)

@@ -3,9 +3,12 @@
 import re
 from pathlib import Path
 
+import pytest
+
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 
+@pytest.mark.slow
 def test_each_rule_that_is_ignored_has_its_reason_beside_it():
     """In pyproject.toml a comment follows each code of a rule that ruff is to ignore."""
     text = PROJECT.read_text(encoding="utf-8")

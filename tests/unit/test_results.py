@@ -136,6 +136,7 @@ def test_what_nobody_can_read_is_discarded(run, jvm):
     assert jvm.open == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", [list, len])
 def test_who_reads_on_after_closing_is_told(run, use):
     """Records that are there can be read; an error comes where those begin that never will."""

@@ -157,12 +157,30 @@ def drip(mark: str) -> Iterator[Place]:
     yield _place(2, began)
 
 
-@procedure("ray.part", executor="ray", batch=True, timeout=60.0)
-def part(value: int, seconds: float = 0.0) -> Place:
+@procedure("ray.rest", executor="ray", timeout=60.0)
+def rest(seconds: float) -> Place:
     """Wait, and tell where that was."""
     began = time.time()
     time.sleep(seconds)
-    return _place(value, began)
+    return _place(1, began)
+
+
+@procedure("ray.meet", executor="ray", batch=True, timeout=60.0)
+def meet(value: int, folder: str) -> Anything:
+    """Leave the mark of this node in a folder, and wait for the mark of another one."""
+    Path(folder, _place(value, 0).node).touch()
+    while len(list(Path(folder).iterdir())) < 2:
+        time.sleep(0.01)
+    return Anything(value=value)
+
+
+@procedure("ray.last", executor="ray", batch=True, timeout=60.0)
+def last(value: int, folder: str) -> Anything:
+    """Leave a mark in a folder; the number 0 first waits for 50 others."""
+    while not value and len(list(Path(folder).iterdir())) < 50:
+        time.sleep(0.01)
+    Path(folder, str(value)).touch()
+    return Anything(value=value)
 
 
 @procedure("ray.grow", executor="ray")

@@ -24,6 +24,7 @@ def transactions(session):
     return [statement for statement in found if not statement.startswith("SHOW")]
 
 
+@pytest.mark.slow
 async def test_procedures_that_read_are_tools(connected):
     """Each has a description and schemas; what writes or is for administrators is not offered."""
     async with connected() as client:
@@ -48,6 +49,7 @@ async def test_schemas_have_only_the_types_that_they_name(over_http):
     assert "ANY" in found["rules_context"].output_schema["$defs"]
 
 
+@pytest.mark.slow
 async def test_options_choose_tools(connected):
     """`--allow` leaves out all others, and `--write` adds what writes; the rest follows."""
     async with connected("--allow", "runs.*", "--write", "rules.remember") as client:
@@ -98,6 +100,7 @@ async def test_a_call_gives_rows(connected, session):
     assert len(again.structured_content["rows"]) == 1
 
 
+@pytest.mark.slow
 async def test_a_call_writes_if_that_is_allowed(connected, session):
     """What `--write` names may write, and nothing else may."""
     async with connected("--write", "runs.create") as client:
@@ -147,6 +150,7 @@ async def test_a_cut_answer_has_written_everything(over_http, session):
     assert session.run("MATCH (n:Mcp) RETURN count(n)").single().value() == 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["2026-07-28", "legacy"])
 @pytest.mark.parametrize("transport", ["pipes", "http"])
 async def test_progress_is_sent_until_a_call_is_cancelled(
@@ -191,6 +195,7 @@ def looks(server):
     return sum(map(float, found))
 
 
+@pytest.mark.slow
 async def test_no_progress_is_sent_that_could_be_another_call_s(over_http, session, server):
     """Of two running calls of a procedure, Neo4j does not say which is whose."""
     seen, marks = [], ["first", "second"]
@@ -261,6 +266,7 @@ async def test_an_unknown_resource_is_an_error(over_http, session, uri):
     assert caught.value.data == {"uri": uri}
 
 
+@pytest.mark.slow
 async def test_prompts_say_which_tools_to_call(connected):
     """The memory's prompt asks for `rules_remember` only if that may be called."""
     async with connected() as client:

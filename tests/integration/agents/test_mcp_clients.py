@@ -47,6 +47,7 @@ def run(clients, program, *arguments, **environ):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["pipes", "http"])
 def test_the_inspector_sees_and_calls_tools(clients, server, over_http, session, transport):
     """Over both transports it lists tools and resources and gets the rows of a call."""
@@ -75,6 +76,7 @@ def test_the_inspector_sees_and_calls_tools(clients, server, over_http, session,
     assert schema["mimeType"] == "text/markdown"
 
 
+@pytest.mark.slow
 def test_the_conformance_suite_passes(clients, over_http, session, tmp_path):
     """Of the scenarios for servers, those pass that need nothing which the server lacks."""
     loader = (NPM / "bearer.mjs").as_uri()

@@ -117,6 +117,7 @@ def test_the_token_is_made_for_its_owner_only(over_http):
     assert len(over_http.token) == 64
 
 
+@pytest.mark.slow
 def test_a_start_that_cannot_succeed_is_explained(over_http, server, tmp_path):
     """A used port, and a token file that others can read, are errors with a code and a hint."""
     port = over_http.url.split(":")[2].removesuffix("/mcp")
@@ -209,6 +210,7 @@ def test_a_client_that_disconnects_ends_its_call(over_http, http, session):
     wait_until(lambda: "disconnected" in session.run("CALL trouble.ended()").value())
 
 
+@pytest.mark.slow
 def test_a_server_that_is_stopped_ends_its_calls(start_http, session):
     """After SIGTERM it ends without an error, and so do function and transaction."""
     with (
@@ -225,6 +227,7 @@ def test_a_server_that_is_stopped_ends_its_calls(start_http, session):
     answer.close()
 
 
+@pytest.mark.slow
 async def test_calls_work_again_when_neo4j_is_back(start_http, server, proxies, session):
     """While it is away each call is an answer with the code, and the server goes on."""
     port = int(server.facts["bolt"].rpartition(":")[2])

@@ -37,6 +37,7 @@ TOOLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "command", "calls", "answers"), configurations())
 async def test_a_configuration_gives_the_answer_of_the_page(  # noqa: PLR0917
     server, session, code_root, name, command, calls, answers

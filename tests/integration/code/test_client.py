@@ -125,6 +125,7 @@ async def test_a_search_is_that_of_the_procedure(client, session, shop):
     ]
 
 
+@pytest.mark.slow
 @connected
 async def test_only_the_configured_types_are_kept(client, shop):
     """Entities and relationships of other types are not stored, and go when they are excluded."""
@@ -204,6 +205,7 @@ async def test_names_are_data(client):
     assert (await client.get_graph_stats(odd)).entities == 1
 
 
+@pytest.mark.slow
 @connected
 async def test_an_indexing_removes_what_was_upserted(client, shop):
     """After a build the graph is that of the files, whatever was upserted before."""
@@ -247,6 +249,7 @@ async def test_communities_are_detected_on_what_the_graph_has(client):
     assert await client.detect_communities("r", "none") == []
 
 
+@pytest.mark.slow
 @connected
 async def test_detection_finds_what_the_indexing_has_found(client, shop):
     """On the graph of a folder it changes nothing, so the next indexing has nothing to write."""

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import pytest
 from docs.pages import ROOT
 
 
@@ -34,6 +35,7 @@ def test_a_missing_folder_is_an_error(server, session, tmp_path):
     assert "The path is not a folder" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_repository_is_searched_counted_and_drawn(server, session, tmp_path):
     """`code search`, `stats` and `map` say what the procedures do, as tables or JSON."""
     picture = tmp_path / "shop.svg"

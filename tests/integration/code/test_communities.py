@@ -54,6 +54,7 @@ def test_functions_that_call_each_other_are_a_community(shop):
     assert len(shop.call("communities", {"limit": 1})) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["louvain", "leiden", "label_propagation", "none"])
 def test_the_algorithm_is_an_option(shop, algorithm):
     """Each algorithm replaces the communities of another; `none` removes them."""
@@ -67,6 +68,7 @@ def test_the_algorithm_is_an_option(shop, algorithm):
     assert (again["written"], again["removed"]) == (0, 0)
 
 
+@pytest.mark.slow
 def test_an_edited_repository_has_the_communities_of_a_new_one(shop):
     """After edits the groups are those of a first indexing; old ones keep their numbers."""
     shop.index()
@@ -97,6 +99,7 @@ def test_a_dropped_repository_leaves_no_communities(shop, session):
     assert count == 0
 
 
+@pytest.mark.slow
 def test_each_definition_is_in_one_community(shop, session):
     """What is tied to others has one community; external packages have none."""
     shop.write(uses_py="import json\n\n\ndef load():\n    return json.loads('1')\n")
@@ -111,6 +114,7 @@ def test_each_definition_is_in_one_community(shop, session):
     assert sorted(set(map(tuple, rows))) == [(False, 1), (True, 0)]
 
 
+@pytest.mark.slow
 def test_a_search_prefers_the_community_of_its_match(shop):
     """With `communityBoost`, what shares a community with a match gains that share of its score."""
     shop.index()

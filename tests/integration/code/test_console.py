@@ -26,6 +26,7 @@ def test_indexed_repositories_are_listed(blocks, shop):
     assert row[3] > 5
 
 
+@pytest.mark.slow
 def test_a_repository_is_shown_with_its_map(blocks, shop):
     """Counts as `code.stats` has them, and the picture of `code.map` with its words."""
     picture, table = blocks("repositories", shop.id)

@@ -103,6 +103,7 @@ def test_indexing_again_writes_nothing(repository):
     assert again | {"seconds": 0} == first | {"written": 0, "removed": 0, "seconds": 0}
 
 
+@pytest.mark.slow
 def test_what_has_not_changed_is_not_analysed_again(repository, session):
     """The same files, options and program make the same graph, so the repository is not written."""
     shop = repository(**SHOP)
@@ -116,6 +117,7 @@ def test_what_has_not_changed_is_not_analysed_again(repository, session):
     assert versions == [1, 1, 2, 2]
 
 
+@pytest.mark.slow
 def test_a_graph_that_is_compared_with_the_same_files_stays(repository):
     """Where Neo4j does not know what a graph was made of, all is compared, and nothing differs."""
     shop = repository(**SHOP)
@@ -126,6 +128,7 @@ def test_a_graph_that_is_compared_with_the_same_files_stays(repository):
     assert (again["written"], again["removed"]) == (0, 0)
 
 
+@pytest.mark.slow
 def test_an_edited_graph_equals_a_new_one(repository):
     """After edits, moves and deletions the graph is the one that a first indexing makes."""
     shop = repository(**SHOP)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from itertools import pairwise
 
+import pytest
 from docs.pages import ROOT, blocks
 
 NAMES = ("code", "code-trace", "code-queries", "code-procedures")
@@ -15,6 +16,7 @@ ANYWHERE = "/srv/code"
 TRACE = "python -m sidecypher_procedures.code.trace "
 
 
+@pytest.mark.slow
 def test_the_pages_show_what_queries_and_traces_return(server, session, code_root):
     """Each query and each trace of the pages, in order, returns what is shown below it."""
     shutil.copytree(ROOT / "docs/shop", code_root / "shop")

@@ -23,6 +23,7 @@ def test_an_index_decides_between_methods_of_a_name(repository):
     assert (row["resolution"], row["confidence"]) == ("typed", 0.95)
 
 
+@pytest.mark.slow
 def test_an_edited_graph_equals_a_new_one(repository):
     """With an index that no longer fits a file, the graph is the one of a first indexing."""
     other = "package shop\n\nfunc other(c *Cart) {\n\tc.Add()\n}\n"

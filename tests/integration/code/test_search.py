@@ -98,6 +98,7 @@ def test_two_searches_are_equal(shop):
     assert one == other
 
 
+@pytest.mark.slow
 def test_repositories_do_not_mix(shop, repository):
     """A search finds nothing of another repository, even one whose id begins alike."""
     other = repository(main_py="def price_of_other(): pass")
@@ -154,6 +155,7 @@ def test_expansion_leaves_the_given_chunks_out(shop):
     assert {"price_of", "test_total"} <= {row["name"] for row in rows}
 
 
+@pytest.mark.slow
 def test_chunks_of_another_repository_are_refused(shop, repository):
     """An id of a chunk of another repository is an error."""
     other = repository(main_py="def other(): pass")
@@ -164,6 +166,7 @@ def test_chunks_of_another_repository_are_refused(shop, repository):
         shop.call("expand", [chunk["chunkId"]], {})
 
 
+@pytest.mark.slow
 def test_a_path_ends_at_its_target(shop):
     """`code.path` lists the calls on the way, with their lines; there may be none."""
     rows = shop.call("path", "test_total", "reduced", {})
@@ -177,6 +180,7 @@ def test_a_path_ends_at_its_target(shop):
     assert shop.call("path", "reduced", "test_total", {}) == []
 
 
+@pytest.mark.slow
 def test_the_impact_of_a_diff_begins_at_the_changed_functions(shop):
     """Tests come first, then what has changed, then what is further away."""
     diff = "--- a/shop/prices.py\n+++ b/shop/prices.py\n@@ -11 +11 @@\n-old\n+new\n"
@@ -214,6 +218,7 @@ def test_definitions_that_a_text_names_are_found(shop):
     }
 
 
+@pytest.mark.slow
 def test_embeddings_find_what_means_the_same(shop, outside):
     """With embeddings of an API, the leg `dense` finds chunks by the nearest vector."""
 

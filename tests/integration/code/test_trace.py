@@ -68,6 +68,7 @@ def confirmed(session, repository):
     return [(row["caller"], row["callee"]) for row in session.run(CONFIRMED, id=repository.id)]
 
 
+@pytest.mark.slow
 def test_calls_that_happen_are_marked(shop, session, trace):
     """A traced program marks its calls, and what it prints and its exit status are kept."""
     done = trace(shop.folder, "--", "main.py", "a", "b")
@@ -78,6 +79,7 @@ def test_calls_that_happen_are_marked(shop, session, trace):
     assert sum(row["count"] for row in traced) == 2
 
 
+@pytest.mark.slow
 def test_recall_and_missing_calls_are_printed(shop, trace):
     """The tables have the share of recorded calls, and each that is missing with its place."""
     done = trace(shop.folder, "main.py")
@@ -87,6 +89,7 @@ def test_recall_and_missing_calls_are_printed(shop, trace):
     assert "prices.py:3: prices.price_of calls prices.half_price" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_mark_stays_as_long_as_the_call(shop, session, trace):
     """Indexing again writes nothing for a mark; it stays where a call moves, and goes with it."""
     trace(shop.folder, "main.py")
@@ -101,6 +104,7 @@ def test_a_mark_stays_as_long_as_the_call(shop, session, trace):
     assert confirmed(session, shop) == [("main", "main.buy")]
 
 
+@pytest.mark.slow
 def test_tracing_again_changes_nothing(shop, session, trace):
     """A second trace of the same program finds the same, and writes nothing."""
     first = trace(shop.folder, "main.py")
@@ -111,6 +115,7 @@ def test_tracing_again_changes_nothing(shop, session, trace):
     assert (second.stdout, confirmed(session, shop)) == (first.stdout, before)
 
 
+@pytest.mark.slow
 def test_a_test_run_is_traced(repository, session, trace):
     """pytest is run by its name, and calls of tests are marked, also those that fail."""
     shop = repository(
@@ -138,6 +143,7 @@ def test_a_test_run_is_traced(repository, session, trace):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
@@ -158,6 +164,7 @@ def test_what_cannot_be_traced_is_an_error(shop, trace, arguments, code):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_missing_program_is_a_usage_error(shop, trace):
     """Without a program, the command says so and how it is used."""
     done = trace(shop.folder, "--repo", shop.id)
@@ -166,6 +173,7 @@ def test_a_missing_program_is_a_usage_error(shop, trace):
     assert "Missing argument" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_repository_that_is_being_written_is_refused(shop, session, trace):
     """While an indexing writes the repository nothing is run: figures would be wrong."""
     session.run("MATCH (r:Repo {repo_id: $id}) SET r.status = 'writing'", id=shop.id)

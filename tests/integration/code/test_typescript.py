@@ -140,6 +140,7 @@ def test_calls_are_resolved_by_types(tmp_path, installed):
     assert graph.failed == {}
 
 
+@pytest.mark.slow
 def test_references_and_bases_are_typed(tmp_path, installed):
     """What a class implements and which property is read is known, too."""
     graph = graph_of(write(tmp_path, SHOP))
@@ -154,6 +155,7 @@ def test_references_and_bases_are_typed(tmp_path, installed):
     assert ("references", "main", "shop.prices.Table.size") in found
 
 
+@pytest.mark.slow
 def test_the_repository_is_not_changed(tmp_path, installed):
     """The compiler sees a copy: no file is written, and none of a library is read."""
     root = write(tmp_path / "shop", SHOP | {"node_modules/lib/index.ts": "syntax error("})
@@ -166,6 +168,7 @@ def test_the_repository_is_not_changed(tmp_path, installed):
     }
 
 
+@pytest.mark.slow
 def test_nothing_of_the_repository_is_run(tmp_path, installed):
     """Plugins of a configuration, programs in `node_modules` and scripts are left alone."""
     touch = f"require('fs').writeFileSync({str(tmp_path / 'run')!r}, '')"
@@ -190,6 +193,7 @@ CONFIGURATIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 def test_a_configuration_that_cannot_be_read_is_left_out(tmp_path, installed, configuration):
     """Without its configuration, only imports by its paths are missing."""
@@ -233,6 +237,7 @@ def test_the_version_is_the_tested_one():
     assert f"\n{INSTALL}\n" in (ROOT / "docs/code-resolution.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_repository_without_its_languages_needs_no_indexer(tmp_path, missing):
     """A program in other languages is not told to install it."""
     root = write(tmp_path / "shop", {"a.py": "def f(): pass\n"})
@@ -244,6 +249,7 @@ def test_a_repository_without_its_languages_needs_no_indexer(tmp_path, missing):
     assert graph.failed == {}
 
 
+@pytest.mark.slow
 def test_an_edited_program_has_the_graph_of_a_new_one(server, session, tmp_path, indexers):
     """After an edit that changes a type, the graph is the one of a first indexing."""
     root = write(tmp_path / "typed", SHOP)

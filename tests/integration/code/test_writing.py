@@ -94,6 +94,7 @@ async def index_until_it_breaks(repository, session, left, *, is_away=False):
     return True
 
 
+@pytest.mark.slow
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=EDITS, second=EDITS)
 def test_an_edited_graph_is_that_of_a_first_indexing(repository, session, first, second):
@@ -111,6 +112,7 @@ def test_an_edited_graph_is_that_of_a_first_indexing(repository, session, first,
     assert graph(session, edited) == found
 
 
+@pytest.mark.slow
 @awaited
 async def test_an_indexing_that_breaks_off_is_mended_by_the_next(repository, session):
     """Whichever statement fails, the next indexing makes the whole graph."""
@@ -130,6 +132,7 @@ async def test_an_indexing_that_breaks_off_is_mended_by_the_next(repository, ses
     assert broken > len(PHASES)
 
 
+@pytest.mark.slow
 @awaited
 async def test_an_indexing_that_is_lost_keeps_others_out_for_a_while(repository, session, code):
     """If Neo4j goes away within an indexing, the next one is refused until the lease is over."""
@@ -149,6 +152,7 @@ async def test_an_indexing_that_is_lost_keeps_others_out_for_a_while(repository,
     assert {row["status"] for row in code.call("list") if row["repoId"] == shop.id} == {"ready"}
 
 
+@pytest.mark.slow
 def test_of_two_indexings_at_once_one_is_refused(repository, session, driver):
     """Two indexings of one repository write it once; the later one is told to call again."""
     shop = repository()
@@ -170,6 +174,7 @@ def test_of_two_indexings_at_once_one_is_refused(repository, session, driver):
     assert shop.index()["written"] == 0
 
 
+@pytest.mark.slow
 @awaited
 async def test_an_indexing_that_lost_its_repository_writes_no_more(repository, session):
     """After its lease another indexing may take over; what the first still sends has no effect."""
@@ -191,6 +196,7 @@ async def test_an_indexing_that_lost_its_repository_writes_no_more(repository, s
     assert (again["written"], again["removed"]) == (0, 0)
 
 
+@pytest.mark.slow
 def test_a_dropped_repository_leaves_nothing(repository, session):
     """`code.drop` deletes all that a repository has, and nothing of another one."""
     shop, other = repository(), repository()
@@ -221,6 +227,7 @@ async def test_a_repository_that_is_being_written_is_not_dropped(repository, ses
     assert session.run(GRAPH, id=shop.id).data() == []
 
 
+@pytest.mark.slow
 @awaited
 async def test_an_indexing_tells_how_far_it_has_come(repository, session):
     """Each phase is told in order, and at the end all rows are written."""
@@ -246,6 +253,7 @@ async def test_an_id_is_checked_before_files_are_read(repository):
         await index_here("", repository().folder, None, lambda *_: None)
 
 
+@pytest.mark.slow
 def test_a_saved_file_is_indexed_again(server, session, repository):
     """`code index --watch` indexes after each save, and ends with Ctrl-C."""
     shop = repository()

@@ -146,6 +146,7 @@ def identities(serve, github, client_of):
     return found
 
 
+@pytest.mark.slow
 def test_every_recorded_object_is_the_same_row_by_both(both, recordings, github) -> None:
     """Each recorded issue, pull request and repository has equal columns by REST and GraphQL."""
     whole = recorded(recordings)
@@ -157,6 +158,7 @@ def test_every_recorded_object_is_the_same_row_by_both(both, recordings, github)
     assert github.paths.count("/graphql") == len(whole)
 
 
+@pytest.mark.slow
 def test_every_recorded_object_has_the_same_identity_by_both(identities, recordings) -> None:
     """Both tell who owns or made it, by the id, and in which repository it is."""
     for path in recorded(recordings):

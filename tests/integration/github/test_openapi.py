@@ -256,6 +256,7 @@ def test_wrong_limits_are_found(found_in, answering) -> None:
     assert "core" in found_in(answer, GithubClient.budgets)
 
 
+@pytest.mark.slow
 def test_a_wrong_token_is_found(found_in, answering, app_settings) -> None:
     """So is a token without its end."""
     answer = answering(201, {"Content-Type": "application/json"}, b'{"token": "ghs_x"}')

@@ -126,6 +126,7 @@ async def test_the_user_of_the_page_may_share_answers(github, answering, sidecar
 # Single flight
 
 
+@pytest.mark.slow
 @awaited
 async def test_a_thousand_cold_keys_of_two_sidecars_are_asked_for_once(
     github, answering, sidecars_of, github_schema, monkeypatch
@@ -578,6 +579,7 @@ async def test_requests_that_cost_nothing_do_not_use_up_a_limit(github, answerin
     assert len(github.requests) == 20
 
 
+@pytest.mark.slow
 @awaited
 async def test_a_client_that_stops_leaves_no_connection(
     github, answering, sidecars_of, redis_server

@@ -44,6 +44,7 @@ def test_every_recorded_payload_is_taken(sender, payloads):
     assert max(answer.elapsed.total_seconds() for answer in answers) < 10
 
 
+@pytest.mark.slow
 def test_every_recorded_payload_is_taken_as_a_form(sender, payloads):
     """The same as GitHub sends it where the content type is a form."""
     answers = [
@@ -295,6 +296,7 @@ def test_a_body_of_25_mb_is_taken(sender):
 # The queue
 
 
+@pytest.mark.slow
 def test_a_delivery_that_waits_is_taken_again(sender):
     """Sent again while it waits for Neo4j, a delivery takes no further place."""
     answers = [sender.post(ISSUE) for _ in range(1100)]

@@ -92,6 +92,7 @@ async def test_each_delivery_is_written_by_one_sidecar_and_in_order(redis, sidec
     assert sum(len(context.graph.asked) > 0 for context in contexts) > 1
 
 
+@pytest.mark.slow
 @awaited
 async def test_what_a_dead_sidecar_was_writing_is_written_by_another(redis, sidecars, monkeypatch):
     """Its claim ends; until then nobody else writes a delivery of that repository."""
@@ -139,6 +140,7 @@ async def test_a_sidecar_that_stops_gives_its_claims_back(redis, sidecars):
         await until(lambda: other.graph.written == ["a1"])
 
 
+@pytest.mark.slow
 @awaited
 async def test_a_claim_does_not_outlive_an_interruption_of_redis(redis, sidecars, monkeypatch):
     """A delivery that was written while Redis was away is taken again, and then removed."""
@@ -224,6 +226,7 @@ async def test_the_user_of_the_page_may_keep_deliveries(redis_users):
         assert (await queue.take()).id == "b"
 
 
+@pytest.mark.slow
 @awaited
 async def test_while_redis_is_away_the_file_of_the_home_takes_deliveries(redis, sidecars):
     """None is refused; they are written, and so is what waits in Redis when it is back."""

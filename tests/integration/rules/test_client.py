@@ -235,6 +235,7 @@ def test_an_open_circuit_asks_nothing(connect, server, proxies, dead_port):
     assert client.context({"userId": "ann"}) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["OPTIONAL", "REQUIRED"])
 def test_no_sidecar(connect, server, mode):
     """Neo4j without its sidecar is not a memory either."""
@@ -273,6 +274,7 @@ def test_many_threads_share_a_client(connect, rules):
     assert told == {user: [f"write like {user}"] for user in users}
 
 
+@pytest.mark.slow
 def test_answers_and_errors_are_those_of_the_own_call(connect, rules):
     """However many write and fail at once: the driver can mix up those who share connections."""
     client = connect(write_timeout=60)
@@ -369,6 +371,7 @@ with MemoryClient(settings) as memory:
 """
 
 
+@pytest.mark.slow
 def test_datetimes_with_a_named_zone_are_taken(server, rules):
     """The driver alone would end the process by SIGSEGV for some of them."""
     arguments = [server.facts["bolt"], server.password, rules.user]

@@ -10,6 +10,7 @@ from neo4j.exceptions import ClientError, DatabaseError, TransientError
 WRITERS = 32
 
 
+@pytest.mark.slow
 def test_parallel_writers_of_opposite_rules_leave_one_active(driver, new_user, round_count):
     """One rule is active, the contradiction is recorded, and no assertion is lost."""
     with ThreadPoolExecutor(WRITERS) as pool:
@@ -80,6 +81,7 @@ def test_what_a_rolled_back_writer_wrote_was_never_there(rules, driver):
     assert rules.session.run("MATCH (n) RETURN count(n) AS n").single()["n"] == 0
 
 
+@pytest.mark.slow
 def test_a_sidecar_that_dies_between_statements_leaves_nothing(rules, server, driver):
     """The writer's transaction fails, and what its earlier statements wrote is not there."""
     with driver.session() as other, other.begin_transaction() as holder:

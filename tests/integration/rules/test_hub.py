@@ -70,6 +70,7 @@ def hub(server, driver, relation_count):
         _empty(session)
 
 
+@pytest.mark.slow
 def test_a_hub_is_read_inside_the_deadline(hub):
     """Of all its relations the few of the limit are told, in time, and the same ones each time."""
     found = _context(hub, prompt="What about the hub?", projectId="p1")

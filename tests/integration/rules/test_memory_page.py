@@ -102,6 +102,7 @@ def run_programs(server, frameworks, outside, clean_environment, tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_every_program_of_the_page_prints_what_it_shows(session, model, run_programs):
     """Whoever runs the programs in their order sees what stands below each; no answer is unused."""
     programs = [(block, shown) for block, shown in pairwise(PAGE) if block.info == "python neo4j"]

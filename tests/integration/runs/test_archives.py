@@ -498,6 +498,7 @@ def die(server, session, moment, statement):
     server.await_sidecar()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", crashes(CRASHES, "before its name is durable"))
 def test_a_crash_while_it_is_archived_loses_nothing(runs, session, server, ended, moment):
     """The run is in the graph, whole; it can be archived then, and restored."""
@@ -517,6 +518,7 @@ RESTORE_CRASHES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", crashes(RESTORE_CRASHES, "before it is compared"))
 def test_a_crash_while_it_is_restored_leaves_no_half(runs, session, server, ended, moment):
     """Nothing of the run is in the graph, its file is as it was, and it can be restored."""
@@ -529,6 +531,7 @@ def test_a_crash_while_it_is_restored_leaves_no_half(runs, session, server, ende
     assert graph(session) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_sidecar_may_die_before_the_commit(runs, session, server, ended, commit):
     """What it has done is the transaction's: it is committed, or not at all."""

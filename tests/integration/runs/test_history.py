@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
 
+import pytest
 from fix_waiting import wait_until
 from integration.runs.history import Forked, History, Stored, Told, faults, stored
 from neo4j.exceptions import DriverError, Neo4jError
@@ -153,6 +154,7 @@ def acting(driver, server, runs, history):
             each.result()
 
 
+@pytest.mark.slow
 def test_no_writer_forks_loses_or_reorders_a_run(runs, driver, server):
     """After random appends, deletes, forks, roll-backs and the death of a sidecar all is right."""
     ids, history = [runs.new() for _ in range(3)], History()

@@ -274,6 +274,7 @@ def test_what_is_rolled_back_was_never_there(runs, session, driver, plan):
     assert (named(session, "p")["status"], len(runs.events(run))) == ("draft", 1)
 
 
+@pytest.mark.slow
 def test_a_sidecar_that_dies_on_the_way_leaves_nothing(runs, server, driver):
     """A plan whose event is written and that is not yet a plan was never there."""
     run = runs.new()

@@ -107,6 +107,7 @@ def test_runs_of_earlier_versions_verify(runs):
     assert verified(runs, run)[:2] == (False, 1)
 
 
+@pytest.mark.slow
 def test_a_key_signs_a_run(runs, signing, tmp_path):
     """Only who has the key can verify, continue or forge it; what is wrong is said in words."""
     signing()
@@ -143,6 +144,7 @@ def test_a_key_signs_a_run(runs, signing, tmp_path):
     assert forged["digestKey"] not in file.read_text()
 
 
+@pytest.mark.slow
 def test_a_signed_run_is_archived_and_restored_with_its_key(runs, signing, tmp_path):
     """Without the key it cannot be restored, and the error says why."""
     signing(file := key_file(tmp_path))
@@ -159,6 +161,7 @@ def test_a_signed_run_is_archived_and_restored_with_its_key(runs, signing, tmp_p
     assert verified(runs, run) == (True, None, 2, None)
 
 
+@pytest.mark.slow
 def test_a_key_that_others_can_read_is_refused(signing, session, tmp_path):
     """Calls fail until the file is right, and neither its path nor the key is told."""
     runs = Calls(session, "runs")

@@ -69,6 +69,7 @@ def sorts(found):
     return [name for name, _ in found if "Sort" in name or "Top" in name]
 
 
+@pytest.mark.slow
 def test_every_statement_begins_at_an_index(operators):
     """None reads all nodes of a label; what an index has in order is not sorted."""
     ordered = [

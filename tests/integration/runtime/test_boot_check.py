@@ -74,6 +74,7 @@ def test_a_good_plugin_passes(check, build):
     check(build("String"), {"example.echo", "apoc.trigger.install"}, {"example.same"})
 
 
+@pytest.mark.slow
 def test_a_missing_procedure_or_function_is_named(check, build):
     """What the plugin should offer and does not is named, functions with their brackets."""
     missing = r"does not offer `example\.lost`, `example\.echo\(\)` \(`example\.jar`\)"
@@ -82,6 +83,7 @@ def test_a_missing_procedure_or_function_is_named(check, build):
         check(build("String"), {"example.echo", "example.lost"}, {"example.echo"})
 
 
+@pytest.mark.slow
 def test_a_procedure_that_neo4j_refuses_is_told_with_the_reason(check, build):
     """A parameter type that Neo4j does not know refuses the plugin, and the log says which."""
     with pytest.raises(PluginRefused) as refused:

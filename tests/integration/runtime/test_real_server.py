@@ -120,6 +120,7 @@ def test_no_secret_is_among_arguments_or_environment(server):
     assert process.environ()["SIDECYPHER_RUN_DIR"] == str(server.run_folder)
 
 
+@pytest.mark.slow
 def test_data_ports_and_password_outlive_a_restart(server, installation):
     """After down and up the graph is there again, at the same ports, for the same password."""
     query(server, "CREATE (:Kept {name: 'down'})")
@@ -145,6 +146,7 @@ def test_a_killed_server_comes_back_with_its_data(server):
     assert len(query(server, "MATCH (kept:Kept {name: 'killed'}) RETURN kept")) == 1
 
 
+@pytest.mark.slow
 def test_up_works_after_supervisor_and_server_were_killed(server, installation):
     """Nothing that a killed installation leaves behind keeps it from starting again."""
     state = read_state(server.home)

@@ -354,6 +354,7 @@ def test_a_process_that_hangs_is_replaced(home):
     assert '"process": "hangs", "reason": "did not answer for 1 s"' in log
 
 
+@pytest.mark.slow
 def test_a_process_that_answers_again_in_time_is_left_alone(home):
     """Only questions in a row count: pauses shorter than `hang_seconds` end nothing."""
     state = launch(home, child("slow", hang_seconds=3))
@@ -411,6 +412,7 @@ def test_old_log_lines_are_not_blamed(home):
     assert failed.value.details["log_tail"] == []
 
 
+@pytest.mark.slow
 def test_a_process_that_never_gets_ready_is_stopped(home):
     """A process has a bounded time to get ready, and is stopped when that is over."""
     with pytest.raises(RuntimeFailure, match=r"`slow` was not ready within 5 s"):

@@ -34,11 +34,13 @@ def drift(driver, scripts):
     return [(each.what, each.problem) for each in find_drift(connect(driver), scripts)]
 
 
+@pytest.mark.slow
 def test_a_migrated_graph_has_none(driver, scripts):
     """Constraints and indexes of every kind are found again; one that was dropped is not missed."""
     assert drift(driver, scripts) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("scripts")
 def test_what_was_dropped_is_told_and_created_again(server, session, own):
     """`validate` ends with 1 and names it; `repair` creates it; `validate` ends with 0."""
@@ -76,6 +78,7 @@ def test_another_index_of_that_name_is_told(driver, session, scripts):
         session.run("DROP INDEX own_name").consume()
 
 
+@pytest.mark.slow
 def test_an_index_of_another_name_does_as_well(driver, session, own):
     """What a user has already created by another name is not missed."""
     session.run("CREATE INDEX users_own FOR (n:Own) ON (n.name)").consume()
@@ -90,6 +93,7 @@ def test_an_index_of_another_name_does_as_well(driver, session, own):
         session.run("DROP INDEX users_own").consume()
 
 
+@pytest.mark.slow
 def test_schema_behind_use_is_watched(driver, session, own):
     """What follows `:use` with the graph's own name is told, created again and removed."""
     script = ":use system\nSHOW USERS;\n:use neo4j\nCREATE INDEX own_name FOR (n:Own) ON (n.name)"
@@ -116,6 +120,7 @@ def test_a_changed_script_is_accepted_without_running(driver, session, own):
     assert session.run("MATCH (n:Own) RETURN count(n)").value() == [1]
 
 
+@pytest.mark.slow
 def test_a_script_without_a_file_is_forgotten(driver, session, own):
     """`repair` takes it out of the chain; what came before and after stays."""
     migrate(driver, own({f"migrations/V{n}__a.cypher": f"RETURN {n}" for n in range(1, 4)}))
@@ -128,6 +133,7 @@ def test_a_script_without_a_file_is_forgotten(driver, session, own):
     assert migrate(driver, scripts).applied == ()
 
 
+@pytest.mark.slow
 def test_folded_scripts_are_accepted_by_repair(driver, session, own):
     """A graph that had three scripts accepts the one they were folded into; no index is dropped."""
     index = "CREATE INDEX own_{0} IF NOT EXISTS FOR (n:Own) ON (n.{0});\n"
@@ -148,6 +154,7 @@ def test_folded_scripts_are_accepted_by_repair(driver, session, own):
     assert session.run("SHOW INDEXES YIELD id, name WHERE name STARTS WITH 'own_'").values() == ids
 
 
+@pytest.mark.slow
 def test_repair_tells_what_cannot_be_created(driver, session, scripts):
     """A constraint that the data contradicts is refused with file and line."""
     session.run("DROP CONSTRAINT own_key").consume()
@@ -157,6 +164,7 @@ def test_repair_tells_what_cannot_be_created(driver, session, scripts):
         repair(driver, scripts)
 
 
+@pytest.mark.slow
 def test_clean_removes_what_scripts_made_and_no_data(server, session, own, scripts, names):
     """Chain, constraints and indexes go; every node of the user's stays."""
     session.run("CREATE (:Own {key: 1})-[:OWN]->(:Users {key: 2})").consume()
@@ -168,6 +176,7 @@ def test_clean_removes_what_scripts_made_and_no_data(server, session, own, scrip
     assert session.run("MATCH (n) RETURN n.key ORDER BY n.key").value() == [1, 2]
 
 
+@pytest.mark.slow
 def test_clean_leaves_the_chain_of_others(driver, session, own, scripts):
     """Another chain in the same graph, and what keeps it unique, stay."""
     migrate(driver)
@@ -178,6 +187,7 @@ def test_clean_leaves_the_chain_of_others(driver, session, own, scripts):
     assert "unique_version___Neo4jMigration" in found
 
 
+@pytest.mark.slow
 def test_clean_asks_and_refuses_without_a_terminal(server, own, scripts):
     """Without `--yes` it asks; where nobody can answer, or with a no, nothing is removed."""
     command = [sys.executable, "-m", "sidecypher", "migrate", "clean", "--folder", own.folder]

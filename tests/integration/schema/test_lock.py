@@ -32,6 +32,7 @@ def test_who_holds_the_lock_is_told(server, graph, own):
     assert graph.run("MATCH (n:Own) RETURN n") == []
 
 
+@pytest.mark.slow
 def test_a_second_run_waits(driver, graph, own):
     """With `wait` it goes on as soon as the lock is free, and finds what is left to do."""
     scripts = own({"migrations/V1__a.cypher": "CREATE (:Own)"})
@@ -85,6 +86,7 @@ def test_the_lock_of_a_holder_that_crashed_runs_out(driver, graph, own):
     assert len(migrate(driver, scripts).applied) == 1
 
 
+@pytest.mark.slow
 def test_a_long_statement_keeps_the_lock(graph):
     """While a holder is at work the lease is renewed, however long it takes."""
     with held(graph, lease=10):

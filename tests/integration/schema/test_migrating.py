@@ -31,6 +31,7 @@ def everything(session):
     return session.run("MATCH (n) RETURN labels(n) AS labels, n {.*} AS n").data()
 
 
+@pytest.mark.slow
 def test_a_fresh_graph_is_migrated(driver, session, own):
     """All scripts run in the order of their versions, and the graph is what they say."""
     scripts = own(

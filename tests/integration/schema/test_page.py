@@ -7,6 +7,7 @@ from neo4j.exceptions import ClientError
 from sidecypher_schema import connect, find_drift, migrate
 
 
+@pytest.mark.slow
 def test_the_scripts_of_the_page(driver, session, own):
     """The script and the trigger of the page are applied, and the trigger does what it says."""
     shown = [block.text for block in blocks("text", pages=[ROOT / "docs/migrations.md"])]

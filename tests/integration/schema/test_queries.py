@@ -191,6 +191,7 @@ def scans(found):
     return [name for name, _ in found if name.endswith("Scan") and "Index" not in name]
 
 
+@pytest.mark.slow
 def test_every_constraint_and_index_is_documented():
     """docs/schema.md has each constraint and index of the migrations with its properties."""
     kinds = {"FULLTEXT": "full text", "UNIQUE": "unique", "RANGE": "index", "TEXT": "text"}

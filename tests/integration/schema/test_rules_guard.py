@@ -359,6 +359,7 @@ def test_a_new_preference_may_be_given_more_in_its_transaction(session):
     assert session.run("MATCH ()-[p:PREFERS]->() RETURN p.confidence").single().value() == 1
 
 
+@pytest.mark.slow
 def test_a_preference_stored_unchecked_is_completed(session, server, guarded_by):
     """`rules.recheck` writes what a stored PREFERS lacked, and nobody else may."""
     guarded_by("test.record")
@@ -560,6 +561,7 @@ def test_a_bad_rule_of_plain_cypher_is_refused_by_the_check(graph):
 # Without a sidecar
 
 
+@pytest.mark.slow
 def test_without_a_sidecar_rules_are_refused_and_other_writes_succeed(graph, server):
     """While the sidecar is down no rule gets in unchecked, and nothing else notices."""
     with server.sidecar_down():
@@ -581,6 +583,7 @@ def test_without_a_sidecar_an_optional_check_leaves_rules_unchecked(session, ser
     assert session.run("MATCH (r:StyleRule) RETURN r.checkedRev").value() == [None]
 
 
+@pytest.mark.slow
 def test_an_unchecked_rule_gets_its_identity_by_the_recheck(session, server, guarded_by):
     """What was stored unchecked may be given canonical parts, also in the place of others."""
     guarded_by("test.record")
@@ -631,6 +634,7 @@ def test_changes_of_other_nodes_by_thousands_are_passed_over(graph):
     assert graph.run("MATCH (r:StyleRule) RETURN count(r)").single().value() == 1
 
 
+@pytest.mark.slow
 def test_rules_by_thousands_pass_in_one_transaction(session):
     """8 000 nodes with preferences and contradictions are written, and deleted, together."""
     session.run("""
@@ -656,6 +660,7 @@ def test_rules_by_thousands_pass_in_one_transaction(session):
     assert count(session) == 0
 
 
+@pytest.mark.slow
 def test_the_plan_of_the_trigger_scans_nothing(session):
     """The guard seeks what it looks for, also when it was planned on an empty graph."""
     checks = re.findall(r'text: "(.*?)"', GUARD.text, re.DOTALL)

@@ -92,6 +92,7 @@ def test_a_bad_trigger_is_refused_before_anything_runs(driver, session, own, tex
     assert session.run("MATCH (n:Own) RETURN count(n)").value() == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [False, True], ids=["good", "failing"])
 def test_scripts_run_without_triggers(driver, session, own, fails):
     """Triggers are stopped while scripts run and at work afterwards, also after a failure."""
@@ -120,6 +121,7 @@ class Cut(Graph):
         return Graph.run(self, query, parameters, database)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["trigger.stop", "trigger.start"])
 def test_triggers_start_again_when_one_cannot_be_stopped_or_started(driver, session, own, order):
     """Where the connection fails at one of them, the others are at work all the same."""
@@ -140,6 +142,7 @@ def test_triggers_start_again_when_one_cannot_be_stopped_or_started(driver, sess
     assert paused(driver) == set()
 
 
+@pytest.mark.slow
 def test_a_failure_is_told_also_when_triggers_cannot_be_started(server, driver, session, own):
     """What went wrong first is raised; the next run starts the triggers."""
     scripts = own({"triggers/guard.cypher": GUARD})
@@ -214,6 +217,7 @@ def test_a_trigger_of_somebody_else_is_left_alone(driver, session, own):
         find_apoc(connect(driver)).drop(["own-guard"])
 
 
+@pytest.mark.slow
 def test_a_trigger_of_other_scripts_is_left_alone(driver, session, own):
     """Scripts of one's own can neither replace a trigger that ships, nor drop it later."""
     migrate(driver)
@@ -239,6 +243,7 @@ with neo4j.GraphDatabase.driver(uri, auth=("neo4j", password)) as driver:
 """
 
 
+@pytest.mark.slow
 def test_triggers_that_a_killed_run_has_stopped_are_started(
     server, driver, session, own, tmp_path_factory
 ):

@@ -267,6 +267,7 @@ def test_answers_that_race_are_accepted_once(sessions, driver):
         ]
 
 
+@pytest.mark.slow
 def test_a_worker_runs_what_is_due(sessions, outside, another_sidecar):
     """A sidecar with the setting runs sessions to their end, those of `run: false` included."""
     outside.says("x")
@@ -315,6 +316,7 @@ def test_a_worker_records_the_failure_of_a_statement(sessions, session, another_
     assert len(session.run("MATCH (n:Written) RETURN n").data()) == 1
 
 
+@pytest.mark.slow
 def test_a_killed_worker_loses_and_repeats_nothing(sessions, session, outside, another_sidecar):
     """Sessions that a killed sidecar was running are ended by another one."""
     outside.says("x")

@@ -197,6 +197,7 @@ def test_a_poller_chooses_and_drops(graph):
     assert told(graph, "id") == [("5",), ("p",)]
 
 
+@pytest.mark.slow
 def test_the_command_shows_what_is_watched(graph, command, server):
     """`watch` replaces what was watched, `unwatch` ends it, and `watched` tells what waits."""
     graph.run("CREATE (:Customer {id: 1})").consume()
@@ -236,6 +237,7 @@ def test_a_trigger_that_somebody_has_stopped_is_told(graph, command, server, dri
         command("watch", *WATCHED, *RELATED)
 
 
+@pytest.mark.slow
 def test_migrations_leave_the_outbox_alone(graph, command, server):
     """A run of `sidecypher migrate` neither stops nor removes the trigger."""
     before = command("watched")
@@ -294,6 +296,7 @@ def test_changes_reach_redis_in_order(graph, sync, subscriber):
     wait_until(lambda: not changes(graph))
 
 
+@pytest.mark.slow
 def test_no_change_is_lost_while_redis_is_away(graph, sync, subscriber, redis_server):
     """Changes wait in the graph, and are published in order when Redis is back."""
     set_state(graph, "r", 0)
@@ -306,6 +309,7 @@ def test_no_change_is_lost_while_redis_is_away(graph, sync, subscriber, redis_se
     wait_until(lambda: subscriber.values("r") == [0, 1, 2])
 
 
+@pytest.mark.slow
 def test_kills_of_the_publisher_lose_nothing(graph, sync, subscriber, kill_count):
     """A killed publisher may leave a change twice, with the same `seq`; never none, never late."""
     written = 0
@@ -320,6 +324,7 @@ def test_kills_of_the_publisher_lose_nothing(graph, sync, subscriber, kill_count
     wait_until(lambda: subscriber.values("r") == [*range(written)])
 
 
+@pytest.mark.slow
 def test_a_paused_publisher_adds_nothing_after_its_lease(graph, sync, subscriber):
     """While it was paused another one has published; what it had read it does not add again."""
     paused = sync.start()

@@ -51,6 +51,7 @@ def test_an_event_that_is_published_twice_is_written_once(sync):
     assert not sync.dead(run)
 
 
+@pytest.mark.slow
 def test_an_event_happened_when_its_id_was_made(sync):
     """An event without `createdAt` gets the time in its id, however late it is written."""
     run = sync.new_run()
@@ -70,6 +71,7 @@ def test_viewers_get_the_latest_events_of_a_run(sync):
     assert 0 < sync.redis.ttl(viewer_key(run)) <= 86_400
 
 
+@pytest.mark.slow
 def test_acknowledged_entries_leave_the_streams(sync):
     """What is in the graph and was read by every group is trimmed; other entries stay."""
     run = sync.new_run()
@@ -100,6 +102,7 @@ def test_an_event_waits_for_its_parent(sync):
     sync.await_contents(run, texts(0, 1, 2))
 
 
+@pytest.mark.slow
 def test_a_run_whose_parent_never_comes_is_parked(sync):
     """After `parent_seconds`, the event and what follows it become dead letters."""
     run, other, parent = sync.new_run(), sync.new_run(), new_event_id()
@@ -116,6 +119,7 @@ def test_a_run_whose_parent_never_comes_is_parked(sync):
     sync.await_contents(other, texts(0))
 
 
+@pytest.mark.slow
 def test_requeued_letters_are_written_before_newer_events(sync):
     """Letters of a run that was missing are written in order once it exists."""
     run = "not-there-yet"
@@ -135,6 +139,7 @@ def test_requeued_letters_are_written_before_newer_events(sync):
     sync.await_contents(run, texts(0, 1, 2, 3, 4))
 
 
+@pytest.mark.slow
 def test_dropped_letters_are_gone_and_the_run_goes_on(sync):
     """One letter is dropped and the others requeued; or all are dropped."""
     run = sync.new_run()
@@ -156,6 +161,7 @@ def test_dropped_letters_are_gone_and_the_run_goes_on(sync):
     sync.await_contents(run, texts(0, 1, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
     [{"colour": "red"}, {"run": "r", "event": "{"}, {"run": "r", "event": '{"type": "status"}'}],
@@ -174,6 +180,7 @@ def test_a_foreign_entry_becomes_a_dead_letter(sync, fields):
     assert sync.command("drop", "--foreign") == {"dropped": 1}
 
 
+@pytest.mark.slow
 def test_another_consumer_takes_the_partitions_of_a_dead_one(sync):
     """After a kill, the events go on within 5 s, and none is written twice."""
     run = sync.new_run()
@@ -188,6 +195,7 @@ def test_another_consumer_takes_the_partitions_of_a_dead_one(sync):
     sync.await_contents(run, texts(0, 1, 2, 3), seconds=promised(5))
 
 
+@pytest.mark.slow
 def test_a_paused_consumer_writes_nothing_after_its_lease(sync):
     """Whoever goes on after its lease has run out is refused by the epoch in the graph."""
     run = sync.new_run()
@@ -205,6 +213,7 @@ def test_a_paused_consumer_writes_nothing_after_its_lease(sync):
     assert first.poll() is None
 
 
+@pytest.mark.slow
 def test_events_go_on_after_neo4j_was_away(sync, server):
     """While no sidecar answers, events wait; none becomes a dead letter."""
     run = sync.new_run()
@@ -218,6 +227,7 @@ def test_events_go_on_after_neo4j_was_away(sync, server):
     assert not sync.dead(run)
 
 
+@pytest.mark.slow
 def test_events_go_on_after_redis_was_away(sync, redis_server):
     """Consumers wait for Redis; what it had confirmed is written."""
     run = sync.new_run()

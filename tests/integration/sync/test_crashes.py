@@ -31,6 +31,7 @@ def crashing(sync):
     return lambda point, count: sync.launch(sys.executable, str(CRASHING), point, str(count))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
 def test_a_consumer_that_is_killed_loses_nothing(sync, proof, crashing, kill_count, point):
     """One of two consumers dies after each of its steps; another one goes on."""
@@ -60,6 +61,7 @@ def test_a_redis_that_is_killed_loses_nothing(sync, proof, redis_server, kill_co
     proof.check("Redis")
 
 
+@pytest.mark.slow
 def test_a_sidecar_that_is_killed_loses_nothing(sync, proof, server, kill_count):
     """The sidecar dies while events are written."""
     sync.start()
@@ -72,6 +74,7 @@ def test_a_sidecar_that_is_killed_loses_nothing(sync, proof, server, kill_count)
     proof.check("sidecar")
 
 
+@pytest.mark.slow
 def test_a_neo4j_that_is_killed_loses_nothing(sync, proof, server, kill_count):
     """Neo4j dies while events are written, and starts with what it had committed."""
     sync.start()
@@ -85,6 +88,7 @@ def test_a_neo4j_that_is_killed_loses_nothing(sync, proof, server, kill_count):
     proof.check("Neo4j")
 
 
+@pytest.mark.slow
 def test_the_proof_finds_a_naive_dual_write(sync, proof, crashing):
     """A consumer that acknowledges before it writes loses events when it dies in between."""
     proof.publish(12)

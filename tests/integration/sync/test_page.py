@@ -1,10 +1,12 @@
 """The example of docs/sync.md, against a real Redis."""
 
+import pytest
 from docs.pages import ROOT, blocks
 
 PARTITIONS = 4
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_runs(sync, monkeypatch):
     """The event that the page publishes reaches its run."""
     monkeypatch.setenv("SIDECYPHER_SYNC_PARTITIONS", str(PARTITIONS))

@@ -127,6 +127,7 @@ def test_a_lost_connection_is_opened_again(own_redis):
     assert server.client.xlen("wf:events:0") == 2
 
 
+@pytest.mark.slow
 def test_the_users_of_the_page_can_publish_and_consume(redis_users, sync):
     """The rights that the page names are enough for a publisher, a consumer and its commands."""
     sync.variables["SIDECYPHER_REDIS_URL"] = redis_users["sync"]

@@ -99,6 +99,7 @@ def test_neo4j_parses_null_for_what_only_python_knows(
     assert neo4j_parses([("anything", "null")]) == [True]
 
 
+@pytest.mark.slow
 @jvm_sized
 @given(defaults=st.lists(candidates, min_size=50, max_size=200))
 def test_neo4j_parses_every_default(

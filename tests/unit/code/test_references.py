@@ -139,6 +139,7 @@ def test_python_programs_refer_to_what_they_use(tmp_path, sources, expected):
     assert references(tmp_path, **sources) == expected
 
 
+@pytest.mark.slow
 def test_types_find_properties_that_the_flow_of_values_does_not(tmp_path):
     """pyrefly knows the object of a parameter; where both agree the reference is exact."""
     source = """

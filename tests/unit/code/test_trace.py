@@ -464,6 +464,7 @@ def test_the_recorder_imports_only_the_standard_library():
     assert done.stdout == "['sidecypher_procedures']\n"
 
 
+@pytest.mark.slow
 def test_the_calls_of_known_programs_are_recorded():
     """In programs whose calls are known, 98 % of them are recorded, and little else."""
     right = missing = wrong = 0

@@ -153,6 +153,7 @@ def test_core_packaging_is_left_behind(
         assert not set(unwanted) & set(jar.namelist())
 
 
+@pytest.mark.slow
 def test_equal_inputs_make_equal_bytes(
     plugin: Build, catalogue: Catalogue, compiler: Compiler, tmp_path: Path
 ) -> None:
@@ -211,6 +212,7 @@ def test_damaged_jars_are_not_current(built: BuiltPlugin, tmp_path: Path) -> Non
         assert not is_current(jar, built.inputs)
 
 
+@pytest.mark.slow
 def test_the_widest_procedures_compile(
     plugin: Build, entry: Make, compiler: Compiler, tmp_path: Path
 ) -> None:

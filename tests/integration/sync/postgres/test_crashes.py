@@ -45,6 +45,7 @@ def crashing(outbox):
 CONNECTED = "SELECT pid FROM pg_stat_activity WHERE application_name = %s"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
 def test_a_worker_that_is_killed_loses_nothing(outbox, proof, crashing, kill_count, point):
     """One of two workers dies after each of its steps; another one goes on."""
@@ -54,6 +55,7 @@ def test_a_worker_that_is_killed_loses_nothing(outbox, proof, crashing, kill_cou
     wait_until(lambda: not outbox.rows())
 
 
+@pytest.mark.slow
 def test_a_postgres_that_is_killed_loses_nothing(outbox, proof, kill_count):
     """PostgreSQL dies while events are added and written, and starts with what was committed."""
     outbox.start()
@@ -69,6 +71,7 @@ def test_a_postgres_that_is_killed_loses_nothing(outbox, proof, kill_count):
     wait_until(lambda: not outbox.rows())
 
 
+@pytest.mark.slow
 def test_a_sidecar_that_is_killed_loses_nothing(outbox, proof, server, kill_count):
     """The sidecar dies while events are written."""
     outbox.start()
@@ -81,6 +84,7 @@ def test_a_sidecar_that_is_killed_loses_nothing(outbox, proof, server, kill_coun
     proof.check("sidecar")
 
 
+@pytest.mark.slow
 def test_the_proof_finds_a_naive_dual_write(outbox, proof, crashing):
     """A worker that deletes rows before it writes loses events when it dies in between."""
     proof.publish(12)

@@ -79,6 +79,7 @@ def test_a_rolled_back_change_leaves_neither_action_nor_event(outbox, drafts):
     assert len(outbox.rows("r")) == 1
 
 
+@pytest.mark.slow
 def test_actions_of_users_become_events_of_the_run(outbox, drafts):
     """The run has an event for each action, an approval as a comment of its user."""
     run = outbox.new_run()
@@ -103,6 +104,7 @@ def test_actions_of_users_become_events_of_the_run(outbox, drafts):
     assert [each["metadata"]["userId"] for each in events] == ["ann", "bob", "bob"]
 
 
+@pytest.mark.slow
 def test_users_decide_about_a_plan_by_its_draft(outbox, drafts):
     """`approve` approves the plan, and `discard` rejects it, each with the user's words."""
     run = outbox.new_run()
@@ -127,6 +129,7 @@ def test_users_decide_about_a_plan_by_its_draft(outbox, drafts):
     assert not outbox.dead()
 
 
+@pytest.mark.slow
 def test_a_decision_that_cannot_be_made_is_a_dead_letter(outbox, drafts):
     """A plan that is not there, or that nobody reviews, parks the run of the draft."""
     run = outbox.new_run()
@@ -139,6 +142,7 @@ def test_a_decision_that_cannot_be_made_is_a_dead_letter(outbox, drafts):
     assert "missing" in letter["reason"]
 
 
+@pytest.mark.slow
 def test_the_graph_lists_drafts_and_broken_references(outbox, drafts, server, another_sidecar):
     """`runs.drafts` lists the drafts of a run; `runs.checkReferences` what lacks its other side."""
     run = outbox.new_run()

@@ -1,8 +1,10 @@
 """The example of docs/postgres.md, against a real PostgreSQL."""
 
+import pytest
 from docs.pages import ROOT, blocks
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page_runs(outbox):
     """The event that the page adds reaches its run."""
     [block] = blocks("python neo4j", pages=[ROOT / "docs/postgres.md"])
@@ -14,6 +16,7 @@ def test_the_example_of_the_page_runs(outbox):
     outbox.await_contents("triage-8", ["It fails"])
 
 
+@pytest.mark.slow
 def test_the_rights_of_the_page_are_enough(outbox):
     """A program and a worker with the rights that the page lists do all that they need."""
     run = outbox.new_run()

@@ -52,6 +52,7 @@ def test_an_event_is_announced(outbox):
     outbox.await_contents(run, texts(0), seconds=promised(5))
 
 
+@pytest.mark.slow
 def test_an_event_is_found_without_a_notification(outbox):
     """Without the trigger, as behind a pooler, the worker looks by itself."""
     run = outbox.new_run()
@@ -99,6 +100,7 @@ def test_async_programs_add_the_same(outbox):
     assert [row["event_id"] for row in outbox.rows("r")] == ["e1"]
 
 
+@pytest.mark.slow
 def test_an_event_that_is_added_twice_is_written_once(outbox):
     """A retry of a program has the same id and changes nothing, before and after the write."""
     run, event_id = outbox.new_run(), new_event_id()
@@ -121,6 +123,7 @@ def test_an_id_of_another_event_is_refused(outbox):
         outbox.add("other", "message 0", id="e1")
 
 
+@pytest.mark.slow
 def test_what_jsonb_would_change_arrives_as_it_was(outbox):
     """Large floats stay floats, and a text may hold a zero character."""
     run = outbox.new_run()
@@ -148,6 +151,7 @@ def test_an_event_waits_for_its_parent(outbox):
     outbox.await_contents(run, texts(0, 1, 2))
 
 
+@pytest.mark.slow
 def test_a_run_whose_parent_never_comes_is_parked(outbox):
     """After `parent_seconds`, the event is a dead letter, and what follows it waits behind it."""
     run, other, parent = outbox.new_run(), outbox.new_run(), new_event_id()
@@ -162,6 +166,7 @@ def test_a_run_whose_parent_never_comes_is_parked(outbox):
     outbox.await_contents(other, texts(0))
 
 
+@pytest.mark.slow
 def test_requeued_events_are_written_before_newer_ones(outbox):
     """Events of a run that was missing are written in order once it exists."""
     run = "not-there-yet"
@@ -181,6 +186,7 @@ def test_requeued_events_are_written_before_newer_ones(outbox):
     assert outbox.fail("requeue", run).returncode == 1
 
 
+@pytest.mark.slow
 def test_a_dropped_letter_lets_the_run_go_on(outbox):
     """Without its dead letter, what waited behind it is written; or all is dropped."""
     run = outbox.new_run()
@@ -204,6 +210,7 @@ def test_a_dropped_letter_lets_the_run_go_on(outbox):
     assert outbox.fail("drop", run).returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -235,6 +242,7 @@ def test_a_row_that_is_no_event_becomes_a_dead_letter(outbox, body, reason):
     outbox.await_contents(run, texts(0, 1))
 
 
+@pytest.mark.slow
 def test_a_dead_letter_stays_dead_when_an_earlier_event_waits(outbox):
     """An event that was added before it, and is committed later, waits without waking it."""
     run = outbox.new_run()
@@ -249,6 +257,7 @@ def test_a_dead_letter_stays_dead_when_an_earlier_event_waits(outbox):
     assert not outbox.postgres.run(woken)
 
 
+@pytest.mark.slow
 def test_a_program_without_python_adds_rows(outbox):
     """A row without `id` in its body gets that of its column."""
     run = outbox.new_run()
@@ -259,6 +268,7 @@ def test_a_program_without_python_adds_rows(outbox):
     assert row["id"] == "made by SQL"
 
 
+@pytest.mark.slow
 def test_two_workers_share_the_outbox(outbox):
     """Each event is written once and in order, whichever worker gets it."""
     runs = [outbox.new_run() for _ in range(8)]
@@ -273,6 +283,7 @@ def test_two_workers_share_the_outbox(outbox):
     assert not outbox.dead()
 
 
+@pytest.mark.slow
 def test_a_row_that_another_program_holds_keeps_its_place(outbox):
     """While somebody else has locked an event, those behind it wait, and other runs go on."""
     run, other = outbox.new_run(), outbox.new_run()
@@ -287,6 +298,7 @@ def test_a_row_that_another_program_holds_keeps_its_place(outbox):
     outbox.await_contents(run, texts(0, 1, 2))
 
 
+@pytest.mark.slow
 def test_events_go_on_after_a_worker_was_paused_while_it_wrote(outbox, driver):
     """PostgreSQL frees what a paused worker has locked, and keeps it for one that waits."""
     run = outbox.new_run()
@@ -310,6 +322,7 @@ def test_events_go_on_after_a_worker_was_paused_while_it_wrote(outbox, driver):
     assert first.poll() is None
 
 
+@pytest.mark.slow
 def test_events_go_on_after_neo4j_was_away(outbox, server):
     """While no sidecar answers, events wait; none becomes a dead letter, and nothing is locked."""
     run = outbox.new_run()
@@ -324,6 +337,7 @@ def test_events_go_on_after_neo4j_was_away(outbox, server):
     assert not outbox.dead()
 
 
+@pytest.mark.slow
 def test_the_status_tells_what_waits(outbox):
     """The status shows events and workers, before and after they were written."""
     run = outbox.new_run()
@@ -338,6 +352,7 @@ def test_the_status_tells_what_waits(outbox):
     assert (after["oldest_seconds"], after["workers"]) == (0, 1)
 
 
+@pytest.mark.slow
 def test_metrics_tell_what_was_written_and_what_waits(outbox):
     """`/metrics` has every metric of the page, with the numbers of this worker and the outbox."""
     run = outbox.new_run()
