@@ -7,6 +7,7 @@ import pytest
 from fix_waiting import wait_until
 
 from sidecypher.calls.dispatcher import Dispatcher, Session
+from sidecypher.calls.executors._async import AsyncExecution
 from sidecypher.errors import CallError
 from sidecypher.host.limits import Limits
 from sidecypher.protocol import envelope
@@ -200,6 +201,27 @@ def test_a_call_that_was_cancelled_before_it_began_never_begins(stand, state, ow
         list(client.rows(name, "ran"))
 
     assert caught.value.code == "SC-207"
+    assert state.seen == []
+    assert dispatcher.open_calls == 0
+
+
+@pytest.mark.parametrize(("reason", "code"), [("terminated", "SC-207"), ("deadline", "SC-213")])
+def test_a_cancel_may_come_before_its_call(stand, state, own, reason, code):
+    """A caller may go while its call is read: a call that is cancelled by then never begins."""
+    dispatcher, client = own(stand)
+    admit = dispatcher._admit
+
+    def cancel_and_admit(request, session, reservation):
+        dispatcher.cancel(CancelRequest("of another call", "terminated"), session)
+        dispatcher.cancel(CancelRequest(request.id, reason), session)
+        return admit(request, session, reservation)
+
+    dispatcher._admit = cancel_and_admit
+
+    with pytest.raises(CallError) as caught:
+        list(client.rows("ending.nothing", "ran"))
+
+    assert caught.value.code == code
     assert state.seen == []
     assert dispatcher.open_calls == 0
 
@@ -427,6 +449,28 @@ def test_a_cancel_before_an_async_body_is_submitted_ends_it(
         return submit(*arguments)
 
     monkeypatch.setattr(stand.loop, "submit", cancel_and_submit)
+    answer = background(lambda: list(client.rows("ending.cleanUpAsync", "quick")))
+
+    with pytest.raises(CallError, match="was cancelled"):
+        answer.result(10)
+    wait_until(lambda: dispatcher.stuck == 0)
+
+
+@pytest.mark.usefixtures("state")
+def test_a_cancel_as_soon_as_an_async_body_is_submitted_ends_it(
+    stand, own, background, monkeypatch
+):
+    """So does one that comes before the serving thread waits for the body."""
+    monkeypatch.setattr("sidecypher.calls.executors._async.CLEANUP_SECONDS", 600.0)
+    dispatcher, client = own(stand)
+    submit = AsyncExecution._submit
+
+    def submit_and_cancel(call, start):
+        job = submit(call, start)
+        cancel(dispatcher, "ending.cleanUpAsync")
+        return job
+
+    monkeypatch.setattr(AsyncExecution, "_submit", submit_and_cancel)
     answer = background(lambda: list(client.rows("ending.cleanUpAsync", "quick")))
 
     with pytest.raises(CallError, match="was cancelled"):

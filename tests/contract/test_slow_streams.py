@@ -5,13 +5,16 @@ import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from unittest.mock import Mock
 
 import pytest
 from fix_waiting import wait_until
 
+from sidecypher.calls.dispatcher import Dispatcher
 from sidecypher.calls.executors._pages import Pages
 from sidecypher.errors import CallError
 from sidecypher.host.limits import Limits
+from sidecypher.sdk.call import deadline_exceeded
 from sidecypher.transport.memory import Client, memory
 
 START_SECONDS = 120.0
@@ -172,6 +175,31 @@ def test_a_worker_that_works_ahead_is_ended_with_its_call(stand, client, gate):
     assert next(stream) == [0]
 
     stream.close()
+
+    wait_until(lambda: stand.workers.restarts > restarts)
+
+
+def test_a_row_that_cannot_be_sent_ends_a_body_that_works_ahead(stand, client, state):
+    """An error of the rows that are sent ends the body, which works on the next one."""
+    with pytest.raises(CallError):
+        list(client.rows("stream.wrongAsync"))
+
+    assert state.ended.wait(10)
+    assert state.seen == ["CancelledError"]
+    wait_until(lambda: not stand.dispatcher.running())
+
+
+@pytest.mark.usefixtures("workers", "state")
+def test_a_page_that_cannot_be_sent_ends_a_worker_that_works_ahead(
+    stand, client, gate, monkeypatch
+):
+    """So it is with a worker process, which is killed, for example when the deadline passes."""
+    restarts = stand.workers.restarts
+    monkeypatch.setattr(
+        Dispatcher, "_size", Mock(side_effect=deadline_exceeded("stream.pauseProcess"))
+    )
+    with pytest.raises(CallError):
+        list(client.rows("stream.pauseProcess", 1, str(gate)))
 
     wait_until(lambda: stand.workers.restarts > restarts)
 

@@ -1,5 +1,6 @@
 """Open calls, and how they end if their callers do not read all rows."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,9 @@ from sidecypher.sdk.call import cancelled, deadline_exceeded
 
 _ENDINGS_KEPT: Final = 1024
 """Number of calls that ended between two pages whose endings are kept for their callers."""
+
+_EARLY_KEPT: Final = 1024
+"""Number of cancellations that are kept for calls which are not open: they begin, or have ended."""
 
 _SMALL_BYTES: Final = 64 * 1024
 """Smaller arguments are not counted: the number of connections bounds them."""
@@ -37,6 +41,7 @@ class OpenCalls:
         self._closing: dict[Execution, float] = {}
         self._endings: dict[tuple[str, str], Callable[[], CallError]] = {}
         self._endings_lock: Final = threading.Lock()
+        self._early: dict[tuple[str, str], Callable[[str], CallError]] = {}
         self._reaper: Final = Reaper()
 
     def __len__(self) -> int:
@@ -84,8 +89,13 @@ class OpenCalls:
             self._bytes_left += size
 
     def add(self, call: Execution) -> None:
-        """Add a call that has started."""
+        """Add a call that has started; one that was cancelled before will end at once."""
         self._calls[call.call_id] = call
+        if self._early:
+            with self._endings_lock:
+                ending = self._early.pop((call.jvm, call.call_id), None)
+            if ending is not None:
+                call.cancel(ending(call.name))
 
     def find(self, call_id: str, jvm: str) -> Execution:
         """Return an open call of a JVM.
@@ -143,6 +153,25 @@ class OpenCalls:
             thread.start()
         except RuntimeError:
             self._finish(call)
+
+    def cancel_for_caller(self, jvm: str, call_id: str, ending: Callable[[str], CallError]) -> None:
+        """End a call of a JVM without waiting for it, even if it is just being started.
+
+        Args:
+            jvm: The JVM.
+            call_id: The call.
+            ending: Returns the error of a call with a name.
+        """
+        # Kept before the search: a call that is added after it finds the cancellation.
+        with self._endings_lock:
+            self._early[jvm, call_id] = ending
+            if len(self._early) > _EARLY_KEPT:
+                del self._early[next(iter(self._early))]
+        with contextlib.suppress(CallError):
+            call = self.find(call_id, jvm)
+            with self._endings_lock:
+                self._early.pop((jvm, call_id), None)
+            self.cancel(call, ending(call.name))
 
     def expire(self) -> None:
         """End calls that are idle for longer than the lease or served beyond their deadline."""

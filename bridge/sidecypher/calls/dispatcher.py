@@ -381,8 +381,11 @@ class Dispatcher:
         return size
 
     def _failed(self, call: Execution, error: BaseException, seconds: float) -> envelope.ErrorReply:
-        self._calls.remove(call)
         known = self._public_error(call, error)
+        # The error may be of rows that were to be sent while the function works on the next one.
+        if call.is_still_running and not call.is_cancelled:
+            call.cancel(cancelled(call.name))
+        self._calls.remove(call)
         call.observed.failed(known, seconds)
         self._calls.clean_up(call)
         return envelope.ErrorReply(call.call_id, envelope.ErrorBody.of(known))
@@ -406,10 +409,8 @@ class Dispatcher:
 
     def cancel(self, request: envelope.CancelRequest, session: Session) -> envelope.Done:
         """End a call for its own caller, which requests no further page; do not wait."""
-        with contextlib.suppress(CallError):
-            call = self._calls.find(request.id, session.jvm)
-            late = request.reason == "deadline"
-            self._calls.cancel(call, deadline_exceeded(call.name) if late else cancelled(call.name))
+        ending = deadline_exceeded if request.reason == "deadline" else cancelled
+        self._calls.cancel_for_caller(session.jvm, request.id, ending)
         return envelope.Done(request.id)
 
     def failures(self, request: envelope.FailuresRequest, session: Session) -> envelope.Noted:

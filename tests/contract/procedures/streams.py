@@ -82,6 +82,14 @@ def spin() -> Iterator[Number]:
             pass
 
 
+@procedure("stream.wrongAsync", timeout=60.0)
+async def wrong_async() -> AsyncIterator[Number]:
+    """Yield a row of a wrong type, then wait for ever."""
+    with _noted():
+        yield Number(value="none")  # type: ignore[arg-type]
+        await asyncio.Event().wait()
+
+
 @procedure("stream.breaks")
 def breaks(rows: int) -> Iterator[Number]:
     """Yield some rows, then fail."""

@@ -41,8 +41,7 @@ class AsyncExecution(WaitingExecution[Job]):
         if self.procedure.signature.returns is ReturnKind.ITERATOR:
             return self._stream(lambda: self._submit(self._add_rows))
         if self._listed is None:
-            self._work = self._submit(self._start)
-            self._listed = iter(rows_of(self.procedure, self._wait(self._work)))
+            self._listed = iter(rows_of(self.procedure, self._wait(self._submit(self._start))))
         return self.pages.add_all(self._listed)
 
     def _start(self) -> Any:
@@ -59,8 +58,8 @@ class AsyncExecution(WaitingExecution[Job]):
         return False
 
     def _submit(self, start: Callable[[], Awaitable[Any]]) -> Job:
-        job = self._loop.submit(start, self._variables, self.inbox.put)
-        # The call may have been cancelled before this job existed.
+        job = self._work = self._loop.submit(start, self._variables, self.inbox.put)
+        # The call may have been cancelled before it had this job to cancel.
         if self.is_cancelled:
             self._loop.cancel(job)
         return job
