@@ -104,9 +104,7 @@ def _messages(text: str, version: str) -> Iterator[str]:
     _, _, part = text.partition(f"\nVersion {version}\n")
     part, _, _ = part.partition("\nVersion ")
     for entry in part.replace("\n    ", " ").replace("\n  ", " ").split("\n-")[1:]:
-        words = [
-            word for word in entry.split() if not word.startswith((":pr:", ":issue:", ":ghsa:"))
-        ]
+        words = [word for word in entry.split() if not word.startswith(_ROLES)]
         yield " ".join(words).replace("``", "`")
 
 

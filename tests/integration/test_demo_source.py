@@ -110,7 +110,8 @@ def test_a_silent_api_is_given_up(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"http://127.0.0.1:{silent.getsockname()[1]}"
         monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", address)
-        chosen = choose_source(patience=0.1)
+        monkeypatch.setattr(source, "_PATIENCE_SECONDS", 0.1)
+        chosen = choose_source()
 
     assert "does not answer from here" in chosen.notice
 
@@ -126,7 +127,8 @@ def test_a_name_that_nobody_looks_up_is_given_up(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     monkeypatch.setenv("SIDECYPHER_GITHUB_BASE_URL", "http://github.example.com")
 
-    chosen = choose_source(patience=0.1)
+    monkeypatch.setattr(source, "_PATIENCE_SECONDS", 0.1)
+    chosen = choose_source()
 
     assert not found.is_set()
     assert "does not answer from here" in chosen.notice

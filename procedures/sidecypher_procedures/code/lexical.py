@@ -38,8 +38,6 @@ _SEPARATORS: Final = re.compile(r"::|[./]")
 Imported: TypeAlias = Mapping[str, Sequence[Place]]
 """What the names that a file imports stand for: a package of Go is several files."""
 
-_NOTHING: Final[Targets] = MappingProxyType({})
-
 _Site = TypeVar("_Site", CallSite, Use, Base)
 _Resolve: TypeAlias = Callable[[SourceFile, _Site, Imported], tuple[Place, Resolution] | None]
 

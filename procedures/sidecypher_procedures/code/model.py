@@ -14,7 +14,6 @@ Algorithm: TypeAlias = Literal["louvain", "leiden", "label_propagation", "none"]
 LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 ENTITY_TYPES: Final[tuple[EntityType, ...]] = get_args(EntityType)
 RELATIONSHIP_TYPES: Final[tuple[RelationshipType, ...]] = get_args(RelationshipType)
-RESOLUTIONS: Final[tuple[Resolution, ...]] = get_args(Resolution)
 
 
 class At(NamedTuple):

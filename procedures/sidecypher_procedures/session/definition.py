@@ -153,8 +153,8 @@ def _workflow(
     return Workflow(name, entry, found)
 
 
-async def read_workflow(tx: Tx, name: str | None, version: int | None = None) -> Workflow:
-    """Return a workflow of the graph: one version of it, the latest by default.
+async def read_workflow(tx: Tx, name: str | None) -> Workflow:
+    """Return the latest version of a workflow of the graph.
 
     Raises:
         UnknownWorkflow: It has no steps.
@@ -164,9 +164,7 @@ async def read_workflow(tx: Tx, name: str | None, version: int | None = None) ->
         records = await tx.run(_READ_DRAWN)
     else:
         defined = next(iter(await tx.run(_VERSION, workflow=name)), None)
-        entry = ENTRY if defined is None else defined["entry"]
-        if version is None:
-            version = 0 if defined is None else defined["version"]
+        entry, version = (ENTRY, 0) if defined is None else (defined["entry"], defined["version"])
         records = await tx.run(_READ, workflow=name, version=version)
     steps = []
     stray = []

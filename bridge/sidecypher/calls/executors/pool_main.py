@@ -67,7 +67,7 @@ def serve(connection: Connection, end: Callable[[int], None] = os._exit) -> None
     if setup.epochs:
         share_epochs(Epochs(Path(setup.epochs)))
     limit_memory(setup.memory_mb)
-    connection.send_bytes(envelope.write(Ready(len(registry))))
+    connection.send_bytes(envelope.write(Ready()))
     try:
         while True:
             runner.run(connection.recv_bytes())

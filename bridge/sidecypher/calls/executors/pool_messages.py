@@ -44,8 +44,6 @@ class Setup(msgspec.Struct, frozen=True):
 class Ready(msgspec.Struct, frozen=True):
     """Message of a worker that has loaded its procedures."""
 
-    procedures: int
-
 
 class Task(msgspec.Struct, frozen=True):
     """A call for a worker to run.

@@ -131,9 +131,9 @@ class ReplayServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(objects: Objects, port: int = 0) -> Iterator[ReplayServer]:
+def serving(objects: Objects) -> Iterator[ReplayServer]:
     """Serve in a thread until the block ends."""
-    with ReplayServer(objects, port) as server:
+    with ReplayServer(objects) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         try:

@@ -12,6 +12,8 @@ from sidecypher.host.threads import in_thread
 
 LIVE: Final = "https://api.github.com"
 _PATIENCE_SECONDS: Final = 3.0
+"""For the lookup of the API's name and for its answer together."""
+
 _SILENT: Final = "the live API does not answer from here"
 _USED_UP: Final = "the live API's rate limit is used up"
 _CALLS_NEEDED: Final = 10
@@ -36,13 +38,9 @@ class Source:
     options: tuple[str, ...] = ()
 
 
-def choose_source(patience: float = _PATIENCE_SECONDS) -> Source:
-    """Return the live API, or the samples of this package if the API does not answer in time.
-
-    Args:
-        patience: Seconds for the lookup of its name and for its answer together.
-    """
-    reason = _outage(patience)
+def choose_source() -> Source:
+    """Return the live API, or the samples of this package if the API does not answer in time."""
+    reason = _outage()
     if reason is None:
         return _live(_REAL)
     port = _free_port()
@@ -59,18 +57,17 @@ def choose_source(patience: float = _PATIENCE_SECONDS) -> Source:
     )
 
 
-def live_source(repository: str, patience: float = _PATIENCE_SECONDS) -> Source:
+def live_source(repository: str) -> Source:
     """Return the live API for a repository ``OWNER/NAME``.
 
     Args:
         repository: Its full name.
-        patience: Seconds for the lookup of the API's name and for its answer together.
 
     Raises:
         NoLiveData: The API does not answer in time or not as GitHub does, or has no calls left and
             the sidecar has no credentials.
     """
-    reason = _outage(patience)
+    reason = _outage()
     # Credentials of the sidecar, which this process does not send, may have calls left.
     if reason is not None and not (reason == _USED_UP and _has_credentials()):
         raise NoLiveData(f"The demo cannot read `{repository}`: {reason}")
@@ -91,21 +88,21 @@ def _has_credentials() -> bool:
     return any(os.environ.get(name, "").strip() for name in names)
 
 
-def _outage(patience: float) -> str | None:
+def _outage() -> str | None:
     """Return why the API cannot serve the demo, or None if it can."""
     base_url = _base_url()
     # In a thread that can be abandoned: the lookup of a name has no timeout.
-    asked = in_thread(lambda: _unreachable(base_url, patience), "demo-source")
+    asked = in_thread(lambda: _unreachable(base_url), "demo-source")
     try:
-        return asked.result(patience)
+        return asked.result(_PATIENCE_SECONDS)
     except TimeoutError:
         return _SILENT
 
 
-def _unreachable(base_url: str, patience: float) -> str | None:
+def _unreachable(base_url: str) -> str | None:
     """Return why the API cannot serve the demo, or None if it can."""
     try:
-        response = httpx.get(f"{base_url.rstrip('/')}/rate_limit", timeout=patience)
+        response = httpx.get(f"{base_url.rstrip('/')}/rate_limit", timeout=_PATIENCE_SECONDS)
         remaining = int(response.json()["resources"]["core"]["remaining"])
     except httpx.HTTPError:
         return _SILENT
