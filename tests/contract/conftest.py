@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fix_http import HttpClient
+from fix_tls import client_context, connect_tls
 
 from sidecypher.calls.dispatcher import Dispatcher
 from sidecypher.calls.executors._pages import Pages
@@ -28,7 +29,7 @@ from sidecypher.transport.py4j import Py4JServer
 PROCEDURES = Path(__file__).parents[1] / "procedures"
 FAULTS = Path(__file__).parent / "procedures"
 
-TLS = wire.client_context()
+TLS = client_context()
 
 
 class FakeTransaction:
@@ -151,7 +152,7 @@ class Stand:
         return (
             wire.connect_unix(listener.path)
             if listener is self.unix
-            else wire.connect(listener.port, TLS)
+            else connect_tls(listener.port, TLS)
         )
 
     def line(self, call_back=None, listener=None):
@@ -211,7 +212,7 @@ def listener(request, stand):
 @pytest.fixture
 def dial():
     """Connect to a port and shake hands, and say nothing yet."""
-    return partial(wire.connect, context=TLS)
+    return partial(connect_tls, context=TLS)
 
 
 @pytest.fixture

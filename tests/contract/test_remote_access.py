@@ -15,13 +15,13 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
+from fix_tls import client_context
 from fix_waiting import wait_until
 
 from sidecypher.errors import ListenError, RunFolderError
 from sidecypher.host.credentials import load_credentials, make_certificate
 from sidecypher.host.limits import Limits
 from sidecypher.host.remote import FOLDER, remote_context, write_remote_folder
-from sidecypher.testing import wire
 from sidecypher.transport.listeners import TlsListener
 
 HOST = "127.0.0.2"
@@ -62,7 +62,7 @@ def connect(folder, certificate=None, key=None):
     """Connect as the plugin does, with the address in the folder; return what it sends."""
     content = json.loads((folder / "sidecar.json").read_text())
     [sidecar] = content["sidecars"]
-    context = wire.client_context()
+    context = client_context()
     if certificate is not None:
         context.load_cert_chain(certificate, key)
     plain = socket.create_connection((sidecar["host"], sidecar["port"]), 10)

@@ -9,6 +9,7 @@ from fix_evidence import read_metrics
 from fix_proxy import abort
 from fix_server import PROCEDURES
 from fix_sidecars import answers
+from fix_tls import client_context, connect_tls
 from fix_waiting import wait_until
 
 from sidecypher.loading.loader import load
@@ -28,7 +29,7 @@ class Strangers:
     def __init__(self, port, token):
         self._port = port
         self._token = token
-        self._tls = wire.client_context()
+        self._tls = client_context()
         echo = load([PROCEDURES]).registry.get("test.echo")
         self._signatures = {"test.echo": echo.entry.signature}
         self._ways = itertools.cycle([
@@ -41,7 +42,7 @@ class Strangers:
             way()
 
     def _line(self, token=None):
-        opened = wire.connect(self._port, self._tls)
+        opened = connect_tls(self._port, self._tls)
         return wire.WireClient(opened, token or self._token, no_transaction)
 
     def _call(self):

@@ -4,8 +4,9 @@ import contextlib
 import ssl
 
 import pytest
+from fix_tls import client_context, connect_tls
 
-from sidecypher.testing.wire import client_context, connect, connect_unix
+from sidecypher.testing.wire import connect_unix
 
 HELLO = b'c\nt\nhello\ns{"v":2,"jvm":"stranger","role":"control","catalogue":""}\ne\n'
 CALL = ("sidecypher_calls_total", {"procedure": "test.echo", "outcome": "ok"})
@@ -39,7 +40,7 @@ def reach(request, server):
     """Connect to the sidecar, over each of its listeners."""
     if request.param == "unix":
         return lambda: connect_unix(server.sidecar.socket)
-    return lambda: connect(server.sidecar.port, client_context())
+    return lambda: connect_tls(server.sidecar.port, client_context())
 
 
 @pytest.mark.parametrize("kind", TOKENS)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from fix_http import HttpClient
 from fix_server import PROCEDURES
+from fix_tls import client_context, connect_tls
 
 from sidecypher.app import Sidecar
 from sidecypher.calls.executors._pool_worker import Worker
@@ -95,7 +96,7 @@ def is_closed(connection):
 def test_a_pickle_for_a_greeting_ends_the_connection(sidecar, trap):
     """Before its token a peer can have nothing read but the token."""
     found, _ = sidecar
-    with wire.connect(found.port, wire.client_context()) as stranger:
+    with connect_tls(found.port, client_context()) as stranger:
         stranger.sendall(b"A\n" + trap + b"\n\n")
 
         assert is_closed(stranger)

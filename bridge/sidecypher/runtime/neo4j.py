@@ -116,11 +116,6 @@ class Neo4jServer:
         """
         return embedded_address(self.home, self.ports)
 
-    @property
-    def http_uri(self) -> str:
-        """Address of the HTTP interface; Neo4j Browser is at `/browser/` below it."""
-        return f"http://{LOOPBACK}:{self.ports.http}"
-
     def prepare(self) -> None:
         """Write the files that the server reads at its start, and at the first start a password.
 

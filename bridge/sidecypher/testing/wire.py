@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -50,30 +49,12 @@ def request_sender(send: Callable[[str, bytes], bytes]) -> Send:
     return ask
 
 
-def client_context() -> ssl.SSLContext:
-    """Return a TLS context that does not check certificates, for peers on loopback.
-
-    A default context would read the system's certificates, 20 ms for each connection.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context
-
-
 def connect_unix(path: Path | str) -> socket.socket:
     """Connect to a unix socket, without sending anything."""
     opened = socket.socket(socket.AF_UNIX)
     opened.settimeout(_SECONDS)
     opened.connect(str(path))
     return opened
-
-
-def connect(port: int, context: ssl.SSLContext) -> ssl.SSLSocket:
-    """Connect to a port of this machine and shake hands, without sending anything else."""
-    plain = socket.create_connection(("127.0.0.1", port), _SECONDS)
-    plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return context.wrap_socket(plain)
 
 
 class WireClient:

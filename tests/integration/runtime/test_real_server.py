@@ -90,7 +90,9 @@ def test_another_password_is_refused(server):
 
 def test_neo4j_browser_is_served(server):
     """Neo4j Browser is there as soon as the server counts as ready."""
-    assert httpx.get(f"{server.http_uri}/browser/", timeout=60).status_code == 200
+    browser = f"http://127.0.0.1:{server.ports.http}/browser/"
+
+    assert httpx.get(browser, timeout=60).status_code == 200
 
 
 def test_it_listens_on_two_loopback_ports_only(server):
