@@ -65,6 +65,14 @@ def test_a_password_is_not_shown():
     assert config.neo4j_password == "secret-word"
 
 
+def test_a_configuration_says_how_to_search():
+    """Its hops and its number of results are those of a search."""
+    config = GraphStorageConfig(max_hops=3, graph_search_top_k=5)
+
+    assert config.search == GraphSearchConfig(max_hops=3, top_k=5)
+    assert GraphStorageConfig().search == GraphSearchConfig()
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -30,6 +30,18 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
+class GraphSearchConfig(_Model):
+    """How far a search goes, and how much it returns.
+
+    Example:
+        >>> GraphSearchConfig(max_hops=1)
+        GraphSearchConfig(max_hops=1, top_k=30)
+    """
+
+    max_hops: Hops = Field(default=2, description="Maximum traversal depth")
+    top_k: TopK = Field(default=30, description="Number of results")
+
+
 class GraphStorageConfig(_Model):
     """Configuration for Neo4j graph storage and traversal.
 
@@ -65,17 +77,15 @@ class GraphStorageConfig(_Model):
         default=30, description="Number of results to return from graph traversal"
     )
 
+    @property
+    def search(self) -> GraphSearchConfig:
+        """What searches of `GraphRetriever` take: `max_hops` and `graph_search_top_k`.
 
-class GraphSearchConfig(_Model):
-    """How far a search goes, and how much it returns.
-
-    Example:
-        >>> GraphSearchConfig(max_hops=1)
-        GraphSearchConfig(max_hops=1, top_k=30)
-    """
-
-    max_hops: Hops = Field(default=2, description="Maximum traversal depth")
-    top_k: TopK = Field(default=30, description="Number of results")
+        Example:
+            >>> GraphStorageConfig(graph_search_top_k=5).search
+            GraphSearchConfig(max_hops=2, top_k=5)
+        """
+        return GraphSearchConfig(max_hops=self.max_hops, top_k=self.graph_search_top_k)
 
 
 class Entity(_Model):
