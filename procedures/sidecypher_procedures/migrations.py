@@ -1,6 +1,7 @@
 """`sidecypher.migrations`: the state of the schema migrations that these procedures rely on."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, LiteralString
 
@@ -39,17 +40,4 @@ def migrations(ctx: Context) -> list[Migration]:
 
     scripts = shipped_scripts()
     found = migration_states(scripts.migrations, read_chain(run, scripts.target))
-    return [
-        Migration(
-            version=each.version,
-            description=each.description,
-            type=each.type,
-            state=each.state,
-            source=each.source,
-            checksum=each.checksum,
-            installed_at=each.installed_at,
-            installed_by=each.installed_by,
-            seconds=each.seconds,
-        )
-        for each in migration_rows(found)
-    ]
+    return [Migration(**asdict(each)) for each in migration_rows(found)]

@@ -3,6 +3,7 @@
 import os
 import platform
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import datetime
 from importlib.metadata import version
 from typing import Annotated
@@ -208,10 +209,7 @@ def reload(ctx: Context) -> list[Changed]:
         changes = ctx.resource(Inspector).reload(ctx.call_id, ctx.deadline.remaining())
     except TimeoutError:
         raise DeadlineExceeded("Another reload did not end", hint="Ask again later.") from None
-    return [
-        Changed(module=each.module, name=each.name, state=each.state, detail=each.detail)
-        for each in changes
-    ]
+    return [Changed(**asdict(each)) for each in changes]
 
 
 def _listed(unit: Unit) -> Iterator[Listed]:
