@@ -5,7 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from difflib import get_close_matches
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 from uuid import uuid4
 
 from sidecypher import (
@@ -318,14 +318,7 @@ _INSIDE: Final[Mapping[str, Callable[[StepCall], Awaitable[Outcome]]]] = {
     "store.append": _append,
     "wait": _wait,
     "session": _session,
-    "condition.equals": _condition("equals"),
-    "condition.not_equals": _condition("not_equals"),
-    "condition.contains": _condition("contains"),
-    "condition.greater_than": _condition("greater_than"),
-    "condition.less_than": _condition("less_than"),
-    "condition.exists": _condition("exists"),
-    "condition.matches": _condition("matches"),
-    "condition.in": _condition("in"),
+    **{f"condition.{operation}": _condition(operation) for operation in get_args(Operation)},
 }
 _GRAPH: Final[Mapping[str, Callable[[StepCall], Awaitable[Outcome]]]] = {
     "cypher": _cypher,
