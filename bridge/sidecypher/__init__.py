@@ -17,7 +17,7 @@ _NAMES = {
     "errors": tuple(
         "ArgumentError CallCancelled CallError ContextExpired CypherError DeadlineExceeded "
         "Neo4jUnavailable NoTransaction ProcedureError RowError SidecypherError SignatureError "
-        "ValueTypeError".split()
+        "ValueTypeError split_code".split()
     ),
     "host.settings": ("neo4j_environment",),
     "protocol.deadline": ("Deadline",),

@@ -13,6 +13,7 @@ from sidecypher.errors import (
     SidecypherError as SidecypherError,
     SignatureError as SignatureError,
     ValueTypeError as ValueTypeError,
+    split_code as split_code,
 )
 from sidecypher.host.settings import neo4j_environment as neo4j_environment
 from sidecypher.protocol.deadline import Deadline as Deadline

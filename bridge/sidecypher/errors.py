@@ -54,6 +54,9 @@ _BRIDGE_CODE: Final = re.compile(r"SC-[0-467]")
 
 _OWN_CODE: Final = re.compile(r"[\w.:/-]{1,100}")
 
+_CODED: Final = re.compile(rf"\[({_OWN_CODE.pattern})\] (.*)", re.DOTALL)
+"""How the error of a procedure arrives over Bolt."""
+
 
 def sendable(text: object) -> str:
     """Return what an author gave as a text that UTF-8 can carry, bounded in length."""
@@ -185,6 +188,22 @@ class CypherError(CallError):
     def __init__(self, message: str, *, neo4j_code: str) -> None:
         super().__init__(message, details={"neo4jCode": neo4j_code})
         self.neo4j_code = neo4j_code
+
+
+def split_code(message: str) -> tuple[str, str]:
+    """Split a message of Neo4j into code and text of the error that a procedure raised.
+
+    Returns:
+        The code and the text; no code and the whole message if it is not the error of a procedure.
+
+    Example:
+        >>> split_code("[SC-204] The argument `limit` is negative")
+        ('SC-204', 'The argument `limit` is negative')
+        >>> split_code("Variable `n` not defined")
+        ('', 'Variable `n` not defined')
+    """
+    coded = _CODED.fullmatch(message)
+    return (coded[1], coded[2]) if coded else ("", message)
 
 
 class CallCancelled(CallError):

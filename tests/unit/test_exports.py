@@ -150,6 +150,21 @@ def test_a_failed_statement_keeps_neo4js_code():
     assert error.details == {"neo4jCode": "Neo.ClientError.Statement.SyntaxError"}
 
 
+@pytest.mark.parametrize(
+    ("message", "split"),
+    [
+        ("[SC-204] `a.b` got 1 argument\nof 2", ("SC-204", "`a.b` got 1 argument\nof 2")),
+        ("[kg.no-index] No index", ("kg.no-index", "No index")),
+        ("A node has `t` = '[SC-210] x'", ("", "A node has `t` = '[SC-210] x'")),
+        ("[two words] x", ("", "[two words] x")),
+        ("", ("", "")),
+    ],
+)
+def test_a_message_of_neo4j_is_split_at_its_code(message, split):
+    """A code is what stands in brackets at the beginning, also one of an author's own."""
+    assert errors.split_code(message) == split
+
+
 def test_the_pytest_plugin_imports_nothing_heavy():
     """A pytest that uses no fixture of the plugin imports nothing for it but its two packages."""
     program = """

@@ -3,7 +3,6 @@
 import asyncio
 import contextvars
 import math
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -25,6 +24,7 @@ from sidecypher.errors import (
     RowError,
     SidecypherError,
     UnknownProcedure,
+    split_code,
 )
 from sidecypher.host.threads import in_thread
 from sidecypher.sdk.panels import (
@@ -65,7 +65,6 @@ _KINDS: Final = {
     PanelPicture: "picture",
     PanelQuestion: "question",
 }
-_RAISED: Final = re.compile(r"\[(?P<code>SC-\d+)\] (?P<text>.*)", re.DOTALL)
 
 
 class _Answer(msgspec.Struct):
@@ -155,10 +154,10 @@ class PanelApi:
                 f"The panel `{panel.name}` did not answer within {SECONDS:.0f} s"
             ) from None
         except CypherError as error:
-            raised = _RAISED.fullmatch(error.message)
-            if raised is None:
+            code, text = split_code(error.message)
+            if not code.startswith("SC-"):
                 raise
-            raise SidecypherError(raised["text"], code=raised["code"]) from None
+            raise SidecypherError(text, code=code) from None
         except SidecypherError:
             raise
         # An author's function may raise SystemExit too, which would end the HTTP server.

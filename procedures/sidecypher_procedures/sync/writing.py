@@ -1,10 +1,9 @@
 """Writing entries to the graph, and what it means when that fails."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, LiteralString
 
-from sidecypher import BoltClient, CypherError, Neo4jUnavailable, SidecypherError
+from sidecypher import BoltClient, CypherError, Neo4jUnavailable, SidecypherError, split_code
 from sidecypher_procedures.sync.streams import Entry
 
 _CLAIM: Final = """
@@ -22,9 +21,6 @@ _APPEND: Final = """
     CALL runs.appendMany(run.id, run.events) YIELD duplicate
     RETURN count(*) AS written, count(CASE WHEN duplicate THEN 1 END) AS duplicates
 """
-
-_RAISED: Final = re.compile(r"\[(?P<code>SC-\d{3})\] (?P<text>.*)", re.DOTALL)
-"""How an error of a procedure arrives over Bolt."""
 
 _TRY_AGAIN: Final = ("Neo.TransientError.", "Neo.ClientError.Transaction.")
 
@@ -148,11 +144,9 @@ async def write(
 
 def _problem(error: CypherError) -> Away | Refused:
     """Return what a failed statement means for its entries."""
-    raised = _RAISED.search(error.message)
-    if raised is not None:
-        if raised["code"] in _AWAY:
-            return Away(raised.group())
-        return Refused(raised["code"], raised["text"])
+    code, text = split_code(error.message)
+    if code:
+        return Away(error.message) if code in _AWAY else Refused(code, text)
     # Without the plugin, no procedure has this name: an operator is installing it.
     if error.neo4j_code.startswith(_TRY_AGAIN) or error.neo4j_code.endswith(".ProcedureNotFound"):
         return Away(error.neo4j_code)

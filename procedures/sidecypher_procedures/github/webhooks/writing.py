@@ -2,12 +2,11 @@
 
 import asyncio
 import contextlib
-import re
 import time
 from pathlib import Path
 from typing import Final
 
-from sidecypher import BoltClient, CypherError, Neo4jUnavailable, SidecarContext
+from sidecypher import BoltClient, CypherError, Neo4jUnavailable, SidecarContext, split_code
 from sidecypher_procedures.github.errors import GithubError, WebhooksUnstored
 from sidecypher_procedures.github.settings import WebhookSettings
 from sidecypher_procedures.github.sharing.pipe import RedisAway
@@ -31,9 +30,9 @@ _SHORTEST_PAUSE: Final = 0.5
 
 # A stopping sidecar has ended the call, no sidecar could begin it, its outcome is unknown, or it
 # has timed out.
-_NO_OUTCOME: Final = re.compile(r"\[SC-(?:207|21[0-3])\]")
+_NO_OUTCOME: Final = frozenset({"SC-207", "SC-210", "SC-211", "SC-212", "SC-213"})
 
-_NOT_BEGUN: Final = re.compile(r"\[SC-21[01]\]")
+_NOT_BEGUN: Final = frozenset({"SC-210", "SC-211"})
 """Errors of calls that no sidecar began: there is none, or all are busy."""
 
 # The operator can fix these: the plugin is missing, or the user may not call the procedure.
@@ -202,7 +201,7 @@ def _has_answered(error: Exception) -> bool:
     """Return whether Neo4j and a sidecar have run the call, so the delivery itself failed."""
     if isinstance(error, CypherError):
         is_set_up = not error.neo4j_code.startswith(_NOT_SET_UP)
-        return is_set_up and _NOT_BEGUN.match(error.message) is None
+        return is_set_up and split_code(error.message)[0] not in _NOT_BEGUN
     return isinstance(error, Neo4jUnavailable) and "neo4jCode" in error.details
 
 
@@ -214,7 +213,7 @@ def _is_transient(error: Exception) -> bool:
     return (
         error.retryable
         or error.neo4j_code.startswith((_TIMED_OUT, *_NOT_SET_UP))
-        or _NO_OUTCOME.match(error.message) is not None
+        or split_code(error.message)[0] in _NO_OUTCOME
     )
 
 

@@ -5,7 +5,6 @@ each call runs on an event loop in a separate thread, where it is cancelled at i
 """
 
 import asyncio
-import re
 import socket
 import threading
 from collections.abc import Callable, Mapping
@@ -20,7 +19,7 @@ import neo4j
 from neo4j.exceptions import DriverError, Neo4jError
 from neo4j.time import DateTime
 
-from sidecypher import CallError
+from sidecypher import CallError, split_code
 from sidecypher_procedures.rules.client.model import ClientSettings
 from sidecypher_procedures.rules.errors import (
     InvalidArgument,
@@ -33,7 +32,6 @@ from sidecypher_procedures.rules.errors import (
     UnknownRule,
 )
 
-_CODED_MESSAGE: Final = re.compile(r"\[(SC-\d{3})\] (.*)", re.DOTALL)
 _CALLER_ERRORS: Final[dict[str, Callable[[str], CallError]]] = {
     "SC-204": partial(CallError, code="SC-204"),
     **{
@@ -172,12 +170,12 @@ def _closed() -> MemoryUnavailable:
 
 def _error_of(error: Exception) -> Exception:
     """Return the error of the client for an error of the driver."""
-    coded = _CODED_MESSAGE.match(getattr(error, "message", None) or "")
-    if coded and coded[1] in _CALLER_ERRORS:
-        return _CALLER_ERRORS[coded[1]](coded[2])
+    code, text = split_code(getattr(error, "message", None) or "")
+    if code in _CALLER_ERRORS:
+        return _CALLER_ERRORS[code](text)
     if isinstance(error, TimeoutError):
         return MemoryUnavailable("The memory gave no answer in time", retryable=True)
-    reason = coded[1] if coded else getattr(error, "code", None) or type(error).__name__
+    reason = code or getattr(error, "code", None) or type(error).__name__
     return MemoryUnavailable(
         f"The memory cannot be used: {reason}", retryable=True, details={"reason": reason}
     )

@@ -1,15 +1,14 @@
 """The Neo4j that the command `sidecypher session` uses."""
 
-import re
 from pathlib import Path
 from typing import Any, Final, LiteralString
 
-from sidecypher import CypherError
+from sidecypher import CypherError, split_code
 from sidecypher.cli.packages import run_cypher
 from sidecypher_procedures.session.errors import SessionError
 
-_RAISED: Final = re.compile(r"\[(?P<code>SC-9\d\d)\] (?P<text>.*)", re.DOTALL)
-"""How an error of a `session` procedure arrives over Bolt."""
+_CODES: Final = "SC-9"
+"""How the codes of `session` procedures begin."""
 
 
 class Graph:
@@ -43,7 +42,7 @@ class Graph:
                 config=self._config,
             )
         except CypherError as error:
-            raised = _RAISED.fullmatch(error.message)
-            if raised is None:
+            code, text = split_code(error.message)
+            if not code.startswith(_CODES):
                 raise
-            raise SessionError(raised["text"], code=raised["code"]) from None
+            raise SessionError(text, code=code) from None

@@ -16,12 +16,11 @@ from sidecypher import (
     PanelTable,
     PanelText,
     panel,
+    split_code,
 )
+from sidecypher_procedures.session.errors import InvalidAnswer
 
 _LONGEST_VALUE: Final = 500
-_REFUSED: Final = "[SC-958]"
-"""Start of the error of `session.input` for an answer that a request does not accept."""
-
 _REQUESTS: Final = """
     CALL session.awaiting({limit: 100})
     YIELD sessionId, requestId, stepId, statement, options, since
@@ -57,7 +56,7 @@ async def answer_request(given: PanelAnswer) -> str:
         [row] = await run(value=given.text)
     except CypherError as error:
         value = _json_in(given.text)
-        if not error.message.startswith(_REFUSED) or value is None:
+        if split_code(error.message)[0] != InvalidAnswer.code or value is None:
             raise
         [row] = await run(value=value)
     return f"Answered. The session is {row['status']} now."
