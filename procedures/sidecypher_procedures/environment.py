@@ -1,12 +1,12 @@
 """Settings from environment variables. Errors show the name of a variable, never its value."""
 
 import os
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from sidecypher import SidecypherError
+from sidecypher import Check, CheckContext, Finding, SidecypherError
 
 
 class EnvironmentSettings(BaseSettings):
@@ -73,3 +73,18 @@ class EnvironmentSettings(BaseSettings):
         if field is None:
             return name
         return str(field.validation_alias or f"{cls.model_config['env_prefix']}{name}".upper())
+
+
+def settings_check(group: str, procedure: str, *arguments: Any) -> Check:
+    """Return the check that procedures can read their settings: a call of one of them.
+
+    Example:
+        >>> settings_check("Runs", "runs.list", {"limit": 1}).name
+        'settings'
+    """
+
+    def look(ctx: CheckContext) -> Finding:
+        ctx.call_in_neo4j(procedure, *arguments)
+        return Finding.ok("they can be used")
+
+    return Check(group, "settings", look)

@@ -5,10 +5,9 @@ from typing import Annotated, Final
 
 from pydantic import Field, SecretStr
 
-from sidecypher import Check, CheckContext, Finding
 from sidecypher_procedures.code.embeddings import HttpEmbedder
 from sidecypher_procedures.code.errors import CodeSettingsError, PathNotAllowed
-from sidecypher_procedures.environment import EnvironmentSettings
+from sidecypher_procedures.environment import EnvironmentSettings, settings_check
 
 PREFIX: Final = "SIDECYPHER_CODE_"
 
@@ -82,10 +81,4 @@ class Configuration:
             await self.embedder.stop()
 
 
-def look_at_settings(ctx: CheckContext) -> Finding:
-    """Check that the procedures can read their settings."""
-    ctx.call_in_neo4j("code.list")
-    return Finding.ok("they can be used")
-
-
-CHECKS: Final = (Check("Code", "settings", look_at_settings),)
+CHECKS: Final = (settings_check("Code", "code.list"),)

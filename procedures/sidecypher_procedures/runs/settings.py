@@ -7,8 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from sidecypher import Check, CheckContext, Finding
-from sidecypher_procedures.environment import EnvironmentSettings
+from sidecypher_procedures.environment import EnvironmentSettings, settings_check
 from sidecypher_procedures.runs.errors import RunsSettingsError
 from sidecypher_procedures.runs.model import Signer
 
@@ -81,10 +80,4 @@ def _bad_key(what: str, hint: str) -> RunsSettingsError:
     return RunsSettingsError(f"The file of the setting `{name}` {what}", hint=hint)
 
 
-def look_at_settings(ctx: CheckContext) -> Finding:
-    """Check that the procedures can read their settings."""
-    ctx.call_in_neo4j("runs.list", {"limit": 1})
-    return Finding.ok("they can be used")
-
-
-CHECKS: Final = (Check("Runs", "settings", look_at_settings),)
+CHECKS: Final = (settings_check("Runs", "runs.list", {"limit": 1}),)

@@ -6,8 +6,7 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from sidecypher import Check, CheckContext, Finding
-from sidecypher_procedures.environment import EnvironmentSettings
+from sidecypher_procedures.environment import EnvironmentSettings, settings_check
 from sidecypher_procedures.session.errors import SessionSettingsError
 
 PREFIX: Final = "SIDECYPHER_SESSION_"
@@ -85,10 +84,4 @@ class SessionSettings(EnvironmentSettings, env_prefix=PREFIX):
         return self
 
 
-def look_at_settings(ctx: CheckContext) -> Finding:
-    """Check that the procedures can read their settings."""
-    ctx.call_in_neo4j("session.awaiting", {"limit": 1})
-    return Finding.ok("they can be used")
-
-
-CHECKS: Final = (Check("Sessions", "settings", look_at_settings),)
+CHECKS: Final = (settings_check("Sessions", "session.awaiting", {"limit": 1}),)
