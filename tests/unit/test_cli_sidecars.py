@@ -77,7 +77,8 @@ def test_a_sidecar_that_does_not_answer_is_not_ready(sidecar):
     assert not is_ready(sidecar)
 
 
-def test_commands_that_talk_to_neo4j_ask_no_sidecar(settings, home, monkeypatch):
+@pytest.mark.usefixtures("settings")
+def test_commands_that_talk_to_neo4j_ask_no_sidecar(home, monkeypatch):
     """They look whether the processes run; a frozen sidecar would take 2 s to answer nothing."""
     started = psutil.Process().create_time()
     neo4j = ProcessState("neo4j", os.getpid(), started, "ready", 0)
@@ -88,7 +89,7 @@ def test_commands_that_talk_to_neo4j_ask_no_sidecar(settings, home, monkeypatch)
     member = Membership(home / "run", "ab" * 32, SIDECAR)
     monkeypatch.setattr(status, "is_ready", lambda _sidecar: pytest.fail("it is asked"))
 
-    assert status.server_address(settings).uri.endswith("127.0.0.1:7687")
+    assert status.server_address(home, None, None).uri.endswith("127.0.0.1:7687")
     member.leave()
 
 

@@ -12,7 +12,6 @@ from sidecypher.cli.options import AsJson, Config, Database, Home
 from sidecypher.cli.output import show_json, show_next, show_table, working
 from sidecypher.cli.status import server_address
 from sidecypher.errors import CallError
-from sidecypher.host.settings import load_settings
 from sidecypher.sdk.signature.names import check_procedure_name
 
 _NO_LIMIT: Final = 0.0
@@ -40,8 +39,7 @@ def call(
     ```
     """
     values = [value_of(argument) for argument in arguments or []]
-    flags = {"home": home, "neo4j_database": database}
-    address = server_address(load_settings(flags, config=config))
+    address = server_address(home, config, database)
     with address.driver(max_transaction_retry_time=0) as driver, working(f"Calling {name}"):
         found = call_procedure(driver, name, values, address.database)
     if as_json:

@@ -17,7 +17,6 @@ from sidecypher.cli.errors import NotUnderstood
 from sidecypher.cli.options import Config, Database, Home
 from sidecypher.cli.output import notes, show_json, show_table, working
 from sidecypher.cli.status import server_address
-from sidecypher.host.settings import load_settings
 from sidecypher.host.terminal import visible
 from sidecypher.sdk.bolt import BoltClient
 from sidecypher.values.coders import encode_any
@@ -98,8 +97,7 @@ async def client_of(
     *, database: str | None = None, home: Path | None, config: Path | None
 ) -> AsyncIterator[BoltClient]:
     """Open a client of the Neo4j that commands use; see `open_client` of `packages`."""
-    flags = {"home": home, "neo4j_database": database}
-    address = server_address(load_settings(flags, config=config))
+    address = server_address(home, config, database)
     client = BoltClient(lambda: address)
     try:
         yield client

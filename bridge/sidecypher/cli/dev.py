@@ -17,7 +17,7 @@ from sidecypher.cli.reload import needs_plugin, reload_all, show_changes
 from sidecypher.cli.status import read_status
 from sidecypher.cli.up import bring_up
 from sidecypher.errors import SettingsError, SidecypherError
-from sidecypher.host.settings import Settings, load_settings, without_neo4j_variables
+from sidecypher.host.settings import Settings, load_own_settings
 from sidecypher.loading.loader import Loaded, load
 from sidecypher.runtime.errors import AlreadyRunning
 from sidecypher.runtime.process.restart import restart_process
@@ -62,7 +62,7 @@ def dev(
     ```
     """
     flags = {"home": home, "procedures": procedures, "lane": lane}
-    settings = load_settings(flags, without_neo4j_variables(os.environ), config)
+    settings = load_own_settings(flags, config)
     _check_folders(settings.procedures)
     options: tuple[str, ...] = ()
     environ = {**os.environ}

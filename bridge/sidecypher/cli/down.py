@@ -1,10 +1,8 @@
 """`down`: stop one installation."""
 
-import os
-
 from sidecypher.cli.options import Config, Home
 from sidecypher.cli.output import notes, show_next, working
-from sidecypher.host.settings import load_settings, without_neo4j_variables
+from sidecypher.host.settings import load_own_settings
 from sidecypher.runtime.process.stop import stop
 
 
@@ -17,7 +15,7 @@ def down(home: Home = None, config: Config = None) -> None:
     sidecypher down
     ```
     """
-    settings = load_settings({"home": home}, without_neo4j_variables(os.environ), config)
+    settings = load_own_settings({"home": home}, config)
     with working("Stopping Neo4j and the sidecar"):
         stopped = stop(settings.home)
     if stopped:

@@ -1,7 +1,6 @@
 """`sidecypher logs`."""
 
 import heapq
-import os
 import re
 import sys
 from collections import deque
@@ -16,7 +15,7 @@ import typer
 from sidecypher.cli.errors import UnknownProcess
 from sidecypher.cli.options import Config, Home
 from sidecypher.cli.output import show_text
-from sidecypher.host.settings import load_settings, without_neo4j_variables
+from sidecypher.host.settings import load_own_settings
 
 _POLL_SECONDS: Final = 0.2
 _STAMP: Final = re.compile(r'(?:^|"timestamp": ?")([\d-]{10})[ T]([\d:.]+)')
@@ -51,7 +50,7 @@ def logs(
     sidecypher logs --process neo4j --lines 20
     ```
     """
-    folder = load_settings({"home": home}, without_neo4j_variables(os.environ), config).log_dir
+    folder = load_own_settings({"home": home}, config).log_dir
     offsets: dict[Path, int] = {}
     about = re.compile(rf"(?<![\w-]){re.escape(call)}(?![\w-])") if call else None
 

@@ -15,7 +15,6 @@ import sidecypher_schema as schema
 from sidecypher.cli.options import AsJson, Config, Database, Home
 from sidecypher.cli.output import notes, show_json, show_next, show_table, show_text, working
 from sidecypher.cli.status import server_address
-from sidecypher.host.settings import load_settings
 
 Folder = Annotated[
     Path | None,
@@ -213,8 +212,7 @@ def _server(
     home: Path | None, config: Path | None, database: str | None
 ) -> Iterator[tuple[neo4j.Driver, str | None]]:
     """Open the server that commands use; yield its driver and the name of the database."""
-    flags = {"home": home, "neo4j_database": database}
-    address = server_address(load_settings(flags, config=config))
+    address = server_address(home, config, database)
     # Silence the driver's log of retries, for example after deadlocks.
     logging.getLogger("neo4j").addHandler(logging.NullHandler())
     with address.driver() as driver, working("Working on the schema"):

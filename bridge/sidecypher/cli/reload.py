@@ -1,6 +1,5 @@
 """`sidecypher reload`: load changed procedures while Neo4j and the sidecars keep running."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +11,7 @@ from sidecypher.cli.output import show_json, show_next, show_text, working
 from sidecypher.cli.sidecars import run_folder_of, send_request
 from sidecypher.errors import ReloadFailed
 from sidecypher.host.rendezvous import Announcement, running_sidecars
-from sidecypher.host.settings import Settings, load_settings, without_neo4j_variables
+from sidecypher.host.settings import Settings, load_own_settings
 from sidecypher.runtime.errors import NotRunning
 
 Change = dict[str, Any]
@@ -34,7 +33,7 @@ def reload(home: Home = None, config: Config = None, as_json: AsJson = False) ->
     sidecypher reload
     ```
     """
-    changes = reload_all(load_settings({"home": home}, without_neo4j_variables(os.environ), config))
+    changes = reload_all(load_own_settings({"home": home}, config))
     if as_json:
         show_json(changes)
         return

@@ -1,6 +1,6 @@
 """`status`: inspect one installation."""
 
-import os
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -10,7 +10,7 @@ from sidecypher.cli.output import notes, show_facts, show_json, show_next, show_
 from sidecypher.cli.sidecars import is_ready
 from sidecypher.host.address import USER, Address, bolt_address, read_ports
 from sidecypher.host.rendezvous import running_sidecars
-from sidecypher.host.settings import Settings, load_settings, without_neo4j_variables
+from sidecypher.host.settings import Settings, load_own_settings, load_settings
 from sidecypher.runtime.errors import NotRunning
 from sidecypher.runtime.process.state import read_state
 
@@ -47,7 +47,7 @@ def status(
     sidecypher status --json
     ```
     """
-    settings = load_settings({"home": home}, without_neo4j_variables(os.environ), config)
+    settings = load_own_settings({"home": home}, config)
     is_up = show_status(settings, as_json=as_json)
     if not as_json:
         if is_up:
@@ -107,12 +107,13 @@ def read_status(settings: Settings) -> dict[str, Any]:
     }
 
 
-def server_address(settings: Settings) -> Address:
-    """Return URI and authentication of the server that commands use.
+def server_address(home: Path | None, config: Path | None, database: str | None) -> Address:
+    """Return URI and authentication of the server that commands with these options use.
 
     Raises:
         NotRunning: No server is named, and the embedded one is not running.
     """
+    settings = load_settings({"home": home, "neo4j_database": database}, config=config)
     state = read_state(settings.home)
     is_running = state is not None and state.running
     if settings.neo4j_uri and is_running:

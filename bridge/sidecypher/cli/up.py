@@ -10,7 +10,7 @@ from sidecypher.cli.output import notes, show_next, working
 from sidecypher.cli.prepare import install_plugin, load_procedures
 from sidecypher.cli.status import show_status
 from sidecypher.host.credentials import write_private
-from sidecypher.host.settings import Settings, load_settings, without_neo4j_variables
+from sidecypher.host.settings import Settings, load_own_settings, without_neo4j_variables
 from sidecypher.runtime.errors import AlreadyRunning
 from sidecypher.runtime.process.detached import launch_supervisor
 from sidecypher.runtime.process.state import read_state
@@ -39,7 +39,7 @@ def up(
     ```
     """
     flags = {"home": home, "procedures": procedures, "lane": lane}
-    settings = load_settings(flags, without_neo4j_variables(os.environ), config)
+    settings = load_own_settings(flags, config)
     bring_up(settings, check=check)
     show_status(settings, as_json=as_json)
     if not as_json:
@@ -64,7 +64,7 @@ def restart(
     ```
     """
     flags = {"home": home, "lane": lane}
-    settings = load_settings(flags, without_neo4j_variables(os.environ), config)
+    settings = load_own_settings(flags, config)
     with working("Stopping Neo4j and the sidecar"):
         stop(settings.home)
     up(home, procedures, config, as_json, check, lane)

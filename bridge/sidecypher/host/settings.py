@@ -345,6 +345,19 @@ def without_neo4j_variables(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in _NEO4J_NAMES}
 
 
+def load_own_settings(flags: Mapping[str, Any], config: Path | None = None) -> Settings:
+    """Return the settings for commands that start, stop or show their own Neo4j.
+
+    Raises:
+        SettingsError: As `load_settings`.
+
+    Example:
+        >>> load_own_settings({"lane": "current"}, NO_FILE).lane
+        'current'
+    """
+    return load_settings(flags, without_neo4j_variables(os.environ), config)
+
+
 def read_password(file: Path) -> str:
     """Return the password in a file: its content without a newline at its end.
 

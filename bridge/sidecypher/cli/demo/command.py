@@ -18,7 +18,7 @@ from sidecypher.cli.status import read_status
 from sidecypher.cli.up import bring_up
 from sidecypher.errors import CallError
 from sidecypher.host.address import USER, embedded_address, read_ports
-from sidecypher.host.settings import load_settings, without_neo4j_variables
+from sidecypher.host.settings import load_own_settings
 from sidecypher.runtime.errors import AlreadyRunning
 from sidecypher.runtime.process.state import read_state
 from sidecypher.runtime.process.stop import stop
@@ -58,7 +58,7 @@ def demo(
     if repo is not None and not _FULL_NAME.fullmatch(repo):
         raise typer.BadParameter("Give `--repo` as OWNER/NAME, such as octocat/Hello-World")
     flags = {"home": home, "lane": lane}
-    settings = load_settings(flags, without_neo4j_variables(os.environ), config)
+    settings = load_own_settings(flags, config)
     running = read_state(settings.home)
     if running is not None and running.alive:
         raise _home_in_use()
