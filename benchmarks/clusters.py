@@ -1,6 +1,5 @@
 """`python -m benchmarks.clusters`: functions on a Ray cluster of three nodes on this machine."""
 
-import argparse
 import os
 import shutil
 import tempfile
@@ -17,7 +16,7 @@ import psutil
 
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import Installation, installed, wait_until
-from benchmarks.measures import Samples
+from benchmarks.measures import Samples, scale_of
 from benchmarks.report import table
 
 _NODE = {"num_cpus": 1, "object_store_memory": 300 * 1024 * 1024}
@@ -79,9 +78,7 @@ FIGURES = (
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.clusters", description=main.__doc__)
-    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
-    scale = QUICK if parser.parse_args().quick else Scale()
+    scale = scale_of("clusters", main.__doc__, QUICK, Scale())
     with _cluster() as cluster, _installed(cluster) as installation:
         _create(installation.driver, scale)
         runs = [_take(installation, cluster, scale) for _ in range(scale.runs)]

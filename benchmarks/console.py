@@ -1,6 +1,5 @@
 """`python -m benchmarks.console`: size and response time of the console page."""
 
-import argparse
 import tempfile
 import time
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from statistics import median, quantiles
 import httpx
 
 from benchmarks.figures import Bar, Figure, summarise
-from benchmarks.measures import Samples
+from benchmarks.measures import Samples, scale_of
 from benchmarks.report import table
 from sidecypher.app import Sidecar
 from sidecypher.host.rendezvous import running_sidecars
@@ -49,9 +48,7 @@ FIGURES = (
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.console", description=main.__doc__)
-    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
-    scale = QUICK if parser.parse_args().quick else Scale()
+    scale = scale_of("console", main.__doc__, QUICK, Scale())
     with serving() as client:
         print(table(summarise([measure(client, scale) for _ in range(scale.runs)], FIGURES)))
 

@@ -1,6 +1,5 @@
 """`python -m benchmarks.github`: the cost of live GitHub data, compared with `apoc.load.json`."""
 
-import argparse
 import itertools
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from tests.shared_cache import npm_packages
 
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import Installation, ended, installed
-from benchmarks.measures import Samples
+from benchmarks.measures import Samples, scale_of
 from benchmarks.report import table
 
 _OWNER, _REPO = "Codertocat", "Hello-World"
@@ -148,9 +147,7 @@ FIGURES = (
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.github", description=main.__doc__)
-    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
-    scale = QUICK if parser.parse_args().quick else Scale()
+    scale = scale_of("github", main.__doc__, QUICK, Scale())
     with measuring() as measurement:
         print(table(summarise([measurement.take(scale) for _ in range(scale.runs)], FIGURES)))
 

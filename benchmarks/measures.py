@@ -4,11 +4,14 @@ Each run measures every sample once. Compared samples are measured in turns, so 
 of the machine affects both.
 """
 
+import argparse
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
+from typing import TypeVar
 
 from benchmarks.installation import Installation, wait_until
 
@@ -22,6 +25,7 @@ ROW_PROCEDURES = {
     "async_row": "bench.echoAsync",
 }
 CALLBACK_PROCEDURES = {"bare_callback": "bench.bareCallback()", "callback": "bench.callback()"}
+_T = TypeVar("_T")
 _LONG = "x" * 9_000
 _MEBIBYTE = "x" * 2**20
 _ESCAPES = '"\\' * 2**19
@@ -63,6 +67,19 @@ QUICK = Scale(
     sampled=2_000,
     warm_up=1,
 )
+
+
+def scale_of(module: str, about: str | None, quick: _T, full: _T) -> _T:
+    """Return `quick` or `full`, as the command line of a module of benchmarks says."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{module}", description=about)
+    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
+    return quick if parser.parse_args().quick else full
+
+
+def seconds_of(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
 
 
 def take(installation: Installation, scale: Scale) -> Samples:

@@ -4,7 +4,6 @@ A model with the measured costs of a batch, compared with runs of one and two co
 can be wrong.
 """
 
-import argparse
 import sys
 import time
 from collections import Counter
@@ -16,6 +15,7 @@ import psutil
 
 from benchmarks.appending import BATCH, EVENT
 from benchmarks.installation import installed
+from benchmarks.measures import scale_of
 from benchmarks.report import aligned, number
 from benchmarks.sync import Bench, running_redis, wait
 from sidecypher.runtime.process.state import read_state
@@ -108,9 +108,7 @@ def predicted_rate(costs: Costs, layout: Layout) -> float:
 
 def main() -> None:
     """Measure, predict and print both tables; end with 1 if a prediction is too far off."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.partitions", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few events, to see that it works")
-    is_quick = parser.parse_args().quick
+    is_quick = scale_of("partitions", __doc__, quick=True, full=False)
     cores = psutil.cpu_count() or 1
     with installed() as installation, installation.driver.session() as session:
         installation.command("migrate")

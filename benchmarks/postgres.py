@@ -1,6 +1,5 @@
 """`python -m benchmarks.postgres`: how fast events of PostgreSQL reach the graph."""
 
-import argparse
 import sys
 import tempfile
 import time
@@ -16,7 +15,7 @@ import psycopg
 from benchmarks.appending import BATCH, EVENT, Runs
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import Installation, installed
-from benchmarks.measures import Samples
+from benchmarks.measures import Samples, scale_of
 from benchmarks.postgresql import postgresql
 from benchmarks.report import table
 from sidecypher_procedures.sync.postgres.connection import ask_postgres
@@ -78,9 +77,7 @@ class Bench(Runs):
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.postgres", description=main.__doc__)
-    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
-    scale = QUICK if parser.parse_args().quick else Scale()
+    scale = scale_of("postgres", main.__doc__, QUICK, Scale())
     with installed() as installation, postgresql() as server:
         if server is None:
             sys.exit("not measured: PostgreSQL is not installed")

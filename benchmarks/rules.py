@@ -1,8 +1,6 @@
 """`python -m benchmarks.rules`: the cost of the rules memory, on a graph of real size."""
 
-import argparse
 import itertools
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median, quantiles
@@ -12,7 +10,7 @@ import neo4j
 from benchmarks.clients import rate
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import installed
-from benchmarks.measures import Samples
+from benchmarks.measures import Samples, scale_of, seconds_of
 from benchmarks.report import table
 from sidecypher_procedures.rules.detector.comparison import compare, read_text
 from sidecypher_schema import connect
@@ -99,9 +97,7 @@ FIGURES = (
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.rules", description=main.__doc__)
-    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
-    scale = QUICK if parser.parse_args().quick else Scale()
+    scale = scale_of("rules", main.__doc__, QUICK, Scale())
     with installed() as installation:
         installation.command("migrate")
         runs = measure(installation.driver, scale)
@@ -189,7 +185,7 @@ def _pairs(_driver: neo4j.Driver, scale: Scale) -> Samples:
         for one, other in pairs:
             compare(read_text(one), read_text(other))
 
-    return {"pairs": scale.pairs / _clock(compare_all)}
+    return {"pairs": scale.pairs / seconds_of(compare_all)}
 
 
 def _commits(driver: neo4j.Driver, scale: Scale) -> Samples:
@@ -242,13 +238,7 @@ def _load_facts(driver: neo4j.Driver, scale: Scale) -> None:
 
 
 def _seconds(run: Callable[[], neo4j.Result]) -> float:
-    return _clock(lambda: run().consume())
-
-
-def _clock(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
+    return seconds_of(lambda: run().consume())
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 """`python -m benchmarks.runs`: the cost of an event of a run."""
 
-import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -13,7 +12,7 @@ import neo4j
 from benchmarks.clients import rate
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import installed
-from benchmarks.measures import Samples
+from benchmarks.measures import Samples, scale_of, seconds_of
 from benchmarks.postgresql import Postgresql, postgresql
 from benchmarks.report import table
 from sidecypher_procedures.runs.drawing import draw_lines, draw_svg, read_timeline
@@ -125,9 +124,7 @@ FIGURES = (
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.runs", description=main.__doc__)
-    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
-    scale = QUICK if parser.parse_args().quick else Scale()
+    scale = scale_of("runs", main.__doc__, QUICK, Scale())
     with installed() as installation, postgresql() as server:
         installation.command("migrate")
         runs = measure(installation.driver, server, scale)
@@ -162,7 +159,7 @@ def _appends(driver: neo4j.Driver, server: Postgresql | None, scale: Scale) -> S
             taken["bare"] += _timed(session, _TURN, _BARE)
             if server is not None:
                 rows = taken.setdefault("postgresql", [])
-                rows += [_seconds(lambda: server.append("some words")) for _ in range(_TURN)]
+                rows += [seconds_of(lambda: server.append("some words")) for _ in range(_TURN)]
     return {name: median(each) for name, each in taken.items()}
 
 
@@ -262,13 +259,7 @@ def _one(run: str) -> dict[str, Any]:
 
 def _timed(session: neo4j.Session, times: int, statement: str, **parameters: Any) -> list[float]:
     """Return the seconds of each call, answer and commit included."""
-    return [_seconds(lambda: session.run(statement, parameters).consume()) for _ in range(times)]
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    work()
-    return time.perf_counter() - begun
+    return [seconds_of(lambda: session.run(statement, parameters).consume()) for _ in range(times)]
 
 
 def _bridge(samples: Samples) -> float:

@@ -1,6 +1,5 @@
 """`python -m benchmarks.sessions`: the cost of a step of a session, and what kills cost."""
 
-import argparse
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,7 @@ import neo4j
 
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import Installation, ended, installed
-from benchmarks.measures import Samples
+from benchmarks.measures import Samples, scale_of
 from benchmarks.report import table
 
 _BARE = "CREATE (:Bare {id: randomUUID()})"
@@ -113,9 +112,7 @@ FIGURES = (
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.sessions", description=main.__doc__)
-    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
-    scale = QUICK if parser.parse_args().quick else Scale()
+    scale = scale_of("sessions", main.__doc__, QUICK, Scale())
     with installed() as installation:
         installation.command("migrate")
         runs = measure(installation, scale)

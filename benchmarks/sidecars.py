@@ -4,7 +4,6 @@ A simulation with the measured costs of a call predicts the rate and the slowest
 sidecars, and is compared with runs so that it can be wrong.
 """
 
-import argparse
 import random
 import sys
 import threading
@@ -18,6 +17,7 @@ import psutil
 import simpy
 
 from benchmarks.installation import Installation, Load, ended, installed, wait_until
+from benchmarks.measures import scale_of
 from benchmarks.report import aligned, number
 from sidecypher.host.rendezvous import running_sidecars
 from sidecypher.runtime.process.restart import restart_process
@@ -127,9 +127,7 @@ def predict(costs: Costs, layout: Layout, calls: int = _CALLS) -> Prediction:
 
 def main() -> None:
     """Measure, predict and print the tables; end with 1 if a prediction is too far off."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.sidecars", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few calls, to see that it works")
-    is_quick = parser.parse_args().quick
+    is_quick = scale_of("sidecars", __doc__, quick=True, full=False)
     seconds = 1.0 if is_quick else _SECONDS
     cores = psutil.cpu_count() or 1
     with installed(_ANY_MEMORY) as installation:

@@ -1,6 +1,5 @@
 """`python -m benchmarks.sync`: how fast events of Redis reach the graph."""
 
-import argparse
 import shutil
 import subprocess
 import sys
@@ -20,7 +19,7 @@ import redis
 from benchmarks.appending import BATCH, EVENT, Runs
 from benchmarks.figures import Bar, Figure, summarise
 from benchmarks.installation import Installation, installed
-from benchmarks.measures import Samples
+from benchmarks.measures import Samples, scale_of
 from benchmarks.report import table
 from sidecypher_procedures.sync.changes.watching import NAME
 from sidecypher_procedures.sync.publisher import RunPublisher
@@ -116,9 +115,7 @@ class Bench(Runs):
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.sync", description=main.__doc__)
-    parser.add_argument("--quick", action="store_true", help="one small run, to see that it works")
-    scale = QUICK if parser.parse_args().quick else Scale()
+    scale = scale_of("sync", main.__doc__, QUICK, Scale())
     if shutil.which("redis-server") is None:
         sys.exit("not measured: redis-server is not installed")
     with (
