@@ -7,7 +7,8 @@ from html import escape
 from typing import Any, Final, Self
 
 from rich.console import Console
-from rich.text import Text
+
+from sidecypher_procedures.terminal import print_lines, printable
 
 _SECOND: Final = 1000
 _MINUTE: Final = 60 * _SECOND
@@ -97,16 +98,6 @@ def _since(begun: datetime | None, at: datetime | None) -> int | None:
     return None if begun is None or at is None else (at - begun) // timedelta(milliseconds=1)
 
 
-def printable(text: str) -> str:
-    """Return a text without control characters: callers choose ids and names of tools.
-
-    Example:
-        >>> printable("a" + chr(27) + "[2J")
-        'a?[2J'
-    """
-    return "".join(each if each.isprintable() else "?" for each in text)
-
-
 def span(milliseconds: int) -> str:
     """Return a duration as text.
 
@@ -151,21 +142,8 @@ _FOR_WORDS: Final = 50
 
 def print_timeline(console: Console, timeline: Timeline) -> None:
     """Print a run within the terminal's width and character set; in full without a terminal."""
-    width = console.width if console.is_terminal else None
-    room = MOST_LANES if width is None else max(1, (width - _FOR_WORDS) // 2)
-    for line in draw_lines(timeline, room):
-        text = Text(line)
-        if width is not None:
-            text.truncate(width, overflow="ellipsis")
-        console.print(Text(_encodable(text.plain, console.encoding)), soft_wrap=True)
-
-
-def _encodable(line: str, encoding: str) -> str:
-    try:
-        line.encode(encoding)
-    except UnicodeEncodeError:
-        return line.translate(_ASCII).encode(encoding, "replace").decode(encoding)
-    return line
+    room = max(1, (console.width - _FOR_WORDS) // 2) if console.is_terminal else MOST_LANES
+    print_lines(console, draw_lines(timeline, room), _ASCII)
 
 
 def draw_lines(timeline: Timeline, most_lanes: int = MOST_LANES) -> Iterator[str]:

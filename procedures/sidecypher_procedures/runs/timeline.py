@@ -13,6 +13,7 @@ from sidecypher_procedures.runs.model import stored_type
 from sidecypher_procedures.runs.options import ALL_ROWS, PathOptions, TreeOptions
 from sidecypher_procedures.runs.rows import EventRow, TimelineRow
 from sidecypher_procedures.runs.store import RETURN_EVENT, event_row, records_in_run
+from sidecypher_procedures.terminal import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ def label_of(type_name: str, event: Mapping[str, Any]) -> str:
 
 def _shown(name: str | None) -> str:
     """Return the name of a tool without control characters and at most `LONGEST_TOOL` long."""
-    text = "".join(each if each.isprintable() else "?" for each in name or "")
+    text = printable(name or "")
     return text if len(text) <= LONGEST_TOOL else f"{text[: LONGEST_TOOL - 3]}..."
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from sidecypher_procedures.runs.drawing import printable
 from sidecypher_procedures.session.conditions import (
     Comparison,
     Condition,
@@ -18,6 +17,7 @@ from sidecypher_procedures.session.conditions import (
     read_conditions,
 )
 from sidecypher_procedures.session.errors import SessionError
+from sidecypher_procedures.terminal import printable
 
 CHART: Final = """
     MATCH (s:SESSION {id: $id})

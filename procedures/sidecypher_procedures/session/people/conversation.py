@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from sidecypher import CypherError, Neo4jUnavailable
-from sidecypher_procedures.runs.drawing import printable
 from sidecypher_procedures.session.errors import InvalidAnswer, SessionError, UnknownSession
 from sidecypher_procedures.session.people.connection import Graph
 from sidecypher_procedures.session.people.terminal import say
+from sidecypher_procedures.terminal import printable
 
 RUN_SECONDS: Final = 5.0
 """How long one call of `session.run` begins new steps."""

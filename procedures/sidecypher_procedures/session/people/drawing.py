@@ -8,10 +8,10 @@ from typing import Final
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.text import Text
 
 from sidecypher_procedures.session.people.charts import LONGEST, Chart, Edge, Step, cut
-from sidecypher_procedures.session.people.terminal import encodable
+from sidecypher_procedures.session.people.terminal import ASCII
+from sidecypher_procedures.terminal import print_lines
 
 LEGEND: Final = "━▶ taken, ─▶ not taken, ↑ back"
 """Last line of a drawing as text."""
@@ -19,11 +19,7 @@ LEGEND: Final = "━▶ taken, ─▶ not taken, ↑ back"
 
 def print_chart(console: Console, chart: Chart) -> None:
     """Print a drawing within the terminal's width and character set; in full without a terminal."""
-    for line in draw_lines(chart):
-        text = Text(line)
-        if console.is_terminal:
-            text.truncate(console.width, overflow="ellipsis")
-        console.print(Text(encodable(text.plain, console.encoding)), soft_wrap=True)
+    print_lines(console, draw_lines(chart), ASCII)
 
 
 def draw_lines(chart: Chart) -> Iterator[str]:

@@ -7,24 +7,16 @@ from typing import Any, Final
 from rich.console import Console
 from rich.text import Text
 
-from sidecypher_procedures.runs.drawing import printable
+from sidecypher_procedures.terminal import encodable, printable
 
-_ASCII: Final = str.maketrans(
+ASCII: Final = str.maketrans(
     {
         **dict(zip("●○▶✗├└│─━↑", "*o>x|`|-=^", strict=True)),
         "…": "~",
         "≠": "!=",
     }
 )
-
-
-def encodable(line: str, encoding: str) -> str:
-    """Return a line with ASCII signs if the encoding does not have its own."""
-    try:
-        line.encode(encoding)
-    except UnicodeEncodeError:
-        return line.translate(_ASCII).encode(encoding, "replace").decode(encoding)
-    return line
+"""Signs for terminals that do not have those of drawings."""
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -36,7 +28,7 @@ def say(text: str, *, err: bool = False) -> None:
     """
     console = Console(stderr=err)
     for line in text.split("\n"):
-        shown = encodable(printable(line), console.encoding)
+        shown = encodable(printable(line), console.encoding, ASCII)
         console.print(Text(shown), soft_wrap=True)
 
 
