@@ -41,6 +41,20 @@ class Period:
     errors: int
     buckets: tuple[int, ...]
 
+    @classmethod
+    def sum(cls, periods: "Sequence[Period]") -> "Period":
+        """Return several periods as one.
+
+        Example:
+            >>> Period.sum([Period(1, 0, (0, 1)), Period(2, 1, (1, 1))])
+            Period(calls=3, errors=1, buckets=(1, 2))
+        """
+        return cls(
+            sum(each.calls for each in periods),
+            sum(each.errors for each in periods),
+            tuple(map(sum, zip(*(each.buckets for each in periods), strict=True))),
+        )
+
     def quantile(self, share: float) -> float | None:
         """Return the seconds within which this share of the calls ended, None without calls.
 

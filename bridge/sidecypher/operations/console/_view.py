@@ -83,11 +83,7 @@ class Load:
     def of(cls, histories: Iterable[Sequence[Period]], points: int, seconds: int) -> "Load":
         """Add up the histories of what is shown together."""
         periods = total(histories, points + 1)
-        whole = Period(
-            sum(each.calls for each in periods),
-            sum(each.errors for each in periods),
-            tuple(map(sum, zip(*(each.buckets for each in periods), strict=True))),
-        )
+        whole = Period.sum(periods)
         # The last period has not ended, so its rate would be too low.
         ended = periods[:-1]
         return cls(
@@ -130,22 +126,18 @@ def busiest(
 
 
 def _item(found: Procedure, periods: Sequence[Period]) -> Item:
-    calls = sum(each.calls for each in periods)
-    errors = sum(each.errors for each in periods)
-    whole = Period(
-        calls, errors, tuple(map(sum, zip(*(each.buckets for each in periods), strict=True)))
-    )
+    whole = Period.sum(periods)
     return Item(
         kind=found.kind,
         name=found.name,
         description=found.entry.description,
         marks=tuple(marks(found)),
         spark=spark(periods[:-1]),
-        calls=formats.count(calls),
-        errors=formats.count(errors),
+        calls=formats.count(whole.calls),
+        errors=formats.count(whole.errors),
         half=duration(whole.quantile(0.5)),
         most=duration(whole.quantile(0.95)),
-        failing=errors > 0,
+        failing=whole.errors > 0,
     )
 
 

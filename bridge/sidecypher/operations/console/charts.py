@@ -79,15 +79,8 @@ def merged(periods: Sequence[Period], count: int) -> list[Period]:
         >>> [each.calls for each in merged([Period(n, 0, ()) for n in range(4)], 2)]
         [1, 5]
     """
-    groups = [periods[start : start + count] for start in range(0, len(periods), count)]
-    return [
-        Period(
-            sum(each.calls for each in group),
-            sum(each.errors for each in group),
-            tuple(map(sum, zip(*(each.buckets for each in group), strict=True))),
-        )
-        for group in groups
-    ]
+    starts = range(0, len(periods), count)
+    return [Period.sum(periods[start : start + count]) for start in starts]
 
 
 def spark(periods: Sequence[Period]) -> tuple[str, str]:
