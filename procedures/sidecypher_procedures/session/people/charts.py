@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from sidecypher_procedures.session import workflow
 from sidecypher_procedures.session.conditions import (
     Comparison,
     Condition,
@@ -254,7 +255,7 @@ def _arrows(found: list[Mapping[str, Any]], nodes: dict[str, int]) -> Iterator[_
     """Yield the edges with their conditions; append the steps of other workflows to `found`."""
     own = {each["id"]: index for index, each in reversed([*enumerate(found)])}
     for index, step in enumerate([*found]):
-        for edge in sorted(step["edges"], key=_place):
+        for edge in sorted(step["edges"], key=lambda each: workflow.Edge(**each).place):
             if edge["node"] not in nodes:
                 nodes[edge["node"]] = len(found)
                 found.append(_outside(edge["to"]))
@@ -267,13 +268,6 @@ def _arrows(found: list[Mapping[str, Any]], nodes: dict[str, int]) -> Iterator[_
 def _outside(name: object) -> dict[str, Any]:
     """Return the row of a node that is not a step of the workflow."""
     return {"id": name, "function": None, "onError": None, "edges": (), "isOutside": True}
-
-
-def _place(edge: Mapping[str, Any]) -> tuple[float, str]:
-    """Return the sort key of an edge: `order`, then `id`, as the engine sorts them."""
-    order = edge["properties"].get("order")
-    number = order if isinstance(order, int | float) else float("inf")
-    return number, str(edge["properties"].get("id") or edge["to"])
 
 
 def _entry(ids: Sequence[str], way: _Way) -> int:
