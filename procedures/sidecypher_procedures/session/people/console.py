@@ -19,6 +19,7 @@ from sidecypher import (
     split_code,
 )
 from sidecypher_procedures.session.errors import InvalidAnswer
+from sidecypher_procedures.session.people.terminal import json_in
 
 _LONGEST_VALUE: Final = 500
 _REQUESTS: Final = """
@@ -55,7 +56,7 @@ async def answer_request(given: PanelAnswer) -> str:
     try:
         [row] = await run(value=given.text)
     except CypherError as error:
-        value = _json_in(given.text)
+        value = json_in(given.text)
         if split_code(error.message)[0] != InvalidAnswer.code or value is None:
             raise
         [row] = await run(value=value)
@@ -122,12 +123,3 @@ def _cut(value: Any) -> str:
     """Return the start of an output as text."""
     text = "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
     return f"{text[:_LONGEST_VALUE]}…" if len(text) > _LONGEST_VALUE else text
-
-
-def _json_in(text: str) -> Any:
-    """Return the JSON in a text; None if it has none, or one that is a text."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return None if isinstance(value, str) else value

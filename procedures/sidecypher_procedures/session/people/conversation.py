@@ -1,6 +1,5 @@
 """A session as a conversation in the terminal."""
 
-import json
 import shlex
 import time
 from collections.abc import Mapping, Sequence
@@ -9,7 +8,7 @@ from typing import Any, Final
 from sidecypher import CypherError, Neo4jUnavailable
 from sidecypher_procedures.session.errors import InvalidAnswer, SessionError, UnknownSession
 from sidecypher_procedures.session.people.connection import Graph
-from sidecypher_procedures.session.people.terminal import say
+from sidecypher_procedures.session.people.terminal import json_in, say
 from sidecypher_procedures.terminal import printable
 
 RUN_SECONDS: Final = 5.0
@@ -134,7 +133,7 @@ class Conversation:
         try:
             self._input(text, request)
         except SessionError as error:
-            value = _json_in(text)
+            value = json_in(text)
             if value is None or error.code != InvalidAnswer.code:
                 raise
             self._input(value, request)
@@ -179,12 +178,3 @@ def _chosen(text: str, options: Sequence[str]) -> str:
     if text not in options and text.isdecimal() and 1 <= int(text) <= len(options):
         return options[int(text) - 1]
     return text
-
-
-def _json_in(text: str) -> Any:
-    """Return the JSON in a text; None if it has none, or one that is a text."""
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return None if isinstance(value, str) else value

@@ -1,5 +1,6 @@
-"""Texts of a graph in the terminal."""
+"""Texts of a graph in the terminal, and what people type."""
 
+import json
 import shlex
 from collections.abc import Mapping
 from typing import Any, Final
@@ -42,3 +43,12 @@ def answer_hint(request: Mapping[str, Any], *, is_only: bool) -> str:
     words = ["sidecypher", "session", "answer", request["sessionId"], "VALUE"]
     words += [] if is_only else ["--request", request["requestId"]]
     return shlex.join(words)
+
+
+def json_in(text: str) -> Any:
+    """Return the JSON that a person typed; None if it is none, or a text."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return None if isinstance(value, str) else value
