@@ -67,7 +67,7 @@ def test_help_imports_nothing_of_what_commands_do():
         "sidecypher_procedures.sync.postgres.commands",
         *(f"sidecypher_procedures.runs.{name}" for name in ("commands", "drawing", "errors")),
         *(f"sidecypher_procedures.session.{name}" for name in SESSION_COMMANDS),
-        "sidecypher_procedures.terminal",
+        *("sidecypher_procedures.command_options", "sidecypher_procedures.terminal"),
     }
 
 

@@ -21,6 +21,7 @@ from sidecypher.cli.packages import (
     show_phases,
     show_table,
 )
+from sidecypher_procedures.command_options import Svg
 
 if TYPE_CHECKING:
     from sidecypher_procedures.code.rows import Indexed
@@ -227,12 +228,7 @@ def stats(
 @app.command("map")
 def map_(
     repo: Repository,
-    svg: Annotated[
-        typer.FileTextWrite | None,
-        typer.Option(
-            "--svg", help="Write a picture to this SVG file.", encoding="utf-8", lazy=True
-        ),
-    ] = None,
+    svg: Svg = None,
     limit: Limit = 24,
     home: Home = None,
     config: Config = None,

@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from sidecypher.cli.packages import Config, Database, Home, run_cypher
+from sidecypher_procedures.command_options import Svg
 from sidecypher_procedures.runs.drawing import draw_svg, print_timeline, read_timeline
 from sidecypher_procedures.runs.errors import UnknownRun
 
@@ -21,15 +22,7 @@ def _runs() -> None:
 @app.command()
 def show(
     run: Annotated[str, typer.Argument(help="Draw the run with this id.")],
-    svg: Annotated[
-        typer.FileTextWrite | None,
-        typer.Option(
-            "--svg",
-            help="Write a picture to this SVG file.",
-            encoding="utf-8",
-            lazy=True,
-        ),
-    ] = None,
+    svg: Svg = None,
     home: Home = None,
     config: Config = None,
     database: Database = None,

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from sidecypher.cli.packages import AsJson, Config, Database, Home, show_json, show_table
+from sidecypher_procedures.command_options import Svg
 from sidecypher_procedures.session.errors import InvalidWorkflow, UnknownSession
 from sidecypher_procedures.session.people.connection import Graph
 from sidecypher_procedures.session.people.conversation import Conversation
@@ -108,12 +109,7 @@ def start(
 @app.command()
 def show(
     session: Annotated[str, typer.Argument(help="Draw the session with this id.")],
-    svg: Annotated[
-        typer.FileTextWrite | None,
-        typer.Option(
-            "--svg", help="Write a picture to this SVG file.", encoding="utf-8", lazy=True
-        ),
-    ] = None,
+    svg: Svg = None,
     home: Home = None,
     config: Config = None,
     database: Database = None,
