@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Final, LiteralString, Self
+from typing import Final, LiteralString
 
 from sidecypher import Context
 from sidecypher_procedures.names import LONGEST_NAME, is_id, shown_id
@@ -123,20 +123,6 @@ class Target:
     kind: Kind
     reference: str | GithubName
 
-    @classmethod
-    def argument(cls, kind: Kind, reference: str | GithubName) -> Self:
-        """Return the target of a procedure's argument.
-
-        Raises:
-            InvalidArgument: It is a STRING that is not an id.
-        """
-        if isinstance(reference, str) and not is_id(reference):
-            raise InvalidArgument(
-                f"The id of the {kind.noun} has {len(reference)} characters",
-                hint=f"Give 1 to {LONGEST_NAME}, not only space.",
-            )
-        return cls(kind, reference)
-
     def find(self, ctx: Context) -> ResolvedTarget:
         """Find the node, or merge it from GitHub.
 
@@ -190,20 +176,27 @@ _INITIATORS: Final = """
 """
 
 
-def attach(ctx: Context, run_id: str, target: Target) -> Attached:
+def attach(ctx: Context, run_id: str, kind: Kind, reference: str | GithubName) -> Attached:
     """Attach a run to a node, unless it is already.
 
     Raises:
+        InvalidArgument: The reference is a STRING that is not an id.
         UnknownRun: No run has this id.
-        UnknownReference: No node has the id of the target.
+        UnknownReference: No node has the id.
         UnknownOnGithub: GitHub has nothing with these names.
         InitiatorTaken: Another user has begun the run.
     """
+    if isinstance(reference, str) and not is_id(reference):
+        raise InvalidArgument(
+            f"The id of the {kind.noun} has {len(reference)} characters",
+            hint=f"Give 1 to {LONGEST_NAME}, not only space.",
+        )
+    target = Target(kind, reference)
     # Before the lock: GitHub may answer slowly, and no other call could append meanwhile.
-    merged = None if isinstance(target.reference, str) else target.find(ctx)
+    merged = None if isinstance(reference, str) else target.find(ctx)
     lock(ctx, run_id)
     found = merged or target.find(ctx)
-    if target.kind is USER:
+    if kind is USER:
         _check_initiator(ctx, run_id, found.id)
     return Attached(run_id=run_id, id=found.id, attached=attach_nodes(ctx, run_id, found.nodes))
 

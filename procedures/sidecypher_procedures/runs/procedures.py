@@ -78,21 +78,19 @@ def update(ctx: Context, run_id: str, options: UpdateOptions = UpdateOptions()) 
 @procedure("runs.attachIssue", mode="WRITE", timeout=GITHUB_SECONDS)
 def attach_issue(ctx: Context, run_id: str, issue: str | NumberedName) -> rows.Attached:
     """Base a run on an issue and its repository, unless it is already."""
-    return attachments.attach(ctx, run_id, attachments.Target.argument(attachments.ISSUE, issue))
+    return attachments.attach(ctx, run_id, attachments.ISSUE, issue)
 
 
 @procedure("runs.attachRepository", mode="WRITE", timeout=GITHUB_SECONDS)
 def attach_repository(ctx: Context, run_id: str, repository: str | RepositoryName) -> rows.Attached:
     """Base a run on a repository, unless it is already."""
-    return attachments.attach(
-        ctx, run_id, attachments.Target.argument(attachments.REPOSITORY, repository)
-    )
+    return attachments.attach(ctx, run_id, attachments.REPOSITORY, repository)
 
 
 @procedure("runs.attachCommit", mode="WRITE", timeout=GITHUB_SECONDS)
 def attach_commit(ctx: Context, run_id: str, commit: str | CommitName) -> rows.Attached:
     """Base a run on a commit, unless it is already."""
-    return attachments.attach(ctx, run_id, attachments.Target.argument(attachments.COMMIT, commit))
+    return attachments.attach(ctx, run_id, attachments.COMMIT, commit)
 
 
 @procedure("runs.attachPullRequest", mode="WRITE", timeout=GITHUB_SECONDS)
@@ -100,15 +98,13 @@ def attach_pull_request(
     ctx: Context, run_id: str, pull_request: str | NumberedName
 ) -> rows.Attached:
     """Record that a run generated a pull request, unless that is recorded already."""
-    return attachments.attach(
-        ctx, run_id, attachments.Target.argument(attachments.PULL_REQUEST, pull_request)
-    )
+    return attachments.attach(ctx, run_id, attachments.PULL_REQUEST, pull_request)
 
 
 @procedure("runs.attachActor", mode="WRITE")
 def attach_actor(ctx: Context, run_id: str, user_id: str) -> rows.Attached:
     """Record the user who began a run, unless the user is recorded already."""
-    return attachments.attach(ctx, run_id, attachments.Target.argument(attachments.USER, user_id))
+    return attachments.attach(ctx, run_id, attachments.USER, user_id)
 
 
 @procedure("runs.append", mode="WRITE")
