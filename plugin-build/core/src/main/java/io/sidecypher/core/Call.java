@@ -171,10 +171,6 @@ final class Call implements Watchdog.Watched {
         return callbacks;
     }
 
-    boolean hasFailed() {
-        return stopped != null || callbacks.failure() != null;
-    }
-
     /** Returns the error of a call that is past its deadline, or null. */
     SidecypherException deadlineError() {
         return stopped instanceof SidecypherException pastDeadline ? pastDeadline : null;

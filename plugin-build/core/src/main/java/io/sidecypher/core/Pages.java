@@ -72,10 +72,7 @@ final class Pages {
         enter();
         try {
             Reply reply = reply(exchange);
-            if (call.hasFailed() && reply.more()) {
-                abandon();
-            }
-            call.throwIfFailed();
+            throwIfFailed(reply);
             if (reply.error() != null) {
                 throw Failures.remote(reply.error());
             }
@@ -93,6 +90,17 @@ final class Pages {
             if (!more) {
                 call.callbacks().close();
             }
+        }
+    }
+
+    private void throwIfFailed(Reply reply) {
+        try {
+            call.throwIfFailed();
+        } catch (RuntimeException failed) {
+            if (reply.more()) {
+                abandon();
+            }
+            throw failed;
         }
     }
 
