@@ -12,6 +12,7 @@ from sidecypher.errors import CallError
 from sidecypher.host.limits import Limits
 from sidecypher.protocol import envelope
 from sidecypher.protocol.envelope import CancelRequest
+from sidecypher.sdk.call import Call
 from sidecypher.sdk.registry import Registry
 from sidecypher.telemetry.calls import Telemetry
 from sidecypher.transport.memory import Client, memory
@@ -410,6 +411,29 @@ def test_the_next_page_renews_the_lease(stand, own):
     while call.pages_begun < 2:
         next(stream)
     dispatcher.expire()
+
+    assert open_call(dispatcher, "ending.stream").state == "waiting"
+    stream.close()
+
+
+def test_the_time_that_a_page_takes_does_not_count_for_the_lease(stand, own, monkeypatch):
+    """A stream becomes idle when its page is ready, even if it is looked at in that moment."""
+    dispatcher, client = own(stand, lease_seconds=60.0)
+    size, suspend = dispatcher._size, Call.suspend
+
+    def size_late(call, rows):
+        call.idle_since -= 61.0
+        return size(call, rows)
+
+    def suspend_and_expire(call, *deadline):
+        suspend(call, *deadline)
+        dispatcher.expire()
+
+    dispatcher._size = size_late
+    monkeypatch.setattr(Call, "suspend", suspend_and_expire)
+    stream = client.rows("ending.stream")
+
+    next(stream)
 
     assert open_call(dispatcher, "ending.stream").state == "waiting"
     stream.close()

@@ -316,9 +316,10 @@ class Dispatcher:
         except BaseException as error:  # noqa: BLE001 - a function may raise anything, SystemExit too
             return self._failed(call, error, time.perf_counter() - started)
         finally:
+            # Before it is idle: `expire` runs on another thread, and would count this page's time.
+            call.idle_since = time.monotonic()
             call.suspend(Deadline.after(self._limits.lease_seconds))
             call.seconds_left -= time.perf_counter() - started
-            call.idle_since = time.monotonic()
             call.lock.release()
         if not more:
             self._calls.remove(call)
