@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sidecypher import Context, ProcedureError, Row, function, procedure
+from sidecypher.calls._open_calls import OpenCalls
 from sidecypher.calls.dispatcher import Session
 from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.errors import CallError, RecordingError
@@ -14,7 +15,9 @@ from sidecypher.host.limits import Limits
 from sidecypher.operations.recording import Recording, RecordingDispatcher
 from sidecypher.protocol import envelope
 from sidecypher.protocol.envelope import (
+    CallReply,
     CallRequest,
+    CloseRequest,
     CursorRequest,
     Hello,
     PageReply,
@@ -45,6 +48,12 @@ def names(ctx: Context, least: int) -> Iterator[Name]:
 def mended(ctx: Context, least: int) -> Iterator[Name]:
     for record in ctx.run("MATCH (n) WHERE n.age >= $least RETURN n.name AS name", least=least):
         yield Name(name=record["name"] or "nobody")
+
+
+@procedure("demo.names")
+def many(least: int) -> Iterator[Name]:
+    for _ in range(1000):
+        yield Name(name="Ann")
 
 
 @procedure("demo.names")
@@ -80,15 +89,13 @@ class Fails:
 
 
 @pytest.fixture
-def record(tmp_path):
-    """Call a procedure in a recording sidecar and return what it has written."""
+def recording(tmp_path):
+    """Make a recording dispatcher of one procedure."""
     loop, resources = EventLoop(), Resources()
 
-    def call(
-        body: Any, answer: Any, *arguments: Any, call_id: str = "jvm-1", kind: Kind = "procedure"
-    ) -> list[Path]:
+    def make(body: Any) -> RecordingDispatcher:
         holder = type("module", (), {"body": body})
-        dispatcher = RecordingDispatcher(
+        return RecordingDispatcher(
             Registry(procedures_in([holder])),
             loop,
             resources,
@@ -96,27 +103,49 @@ def record(tmp_path):
             Limits(),
             folder=tmp_path / "recordings",
         )
-        session = Session(answer)
-        dispatcher.hello(Hello(envelope.VERSION, "jvm", "call", ""), session)
-        found = dispatcher.registry.get("demo.names", kind)
-        request = CallRequest(
-            id=call_id,
-            kind=kind,
-            name=found.name,
-            signature=found.entry.signature,
-            args=list(arguments),
-            remaining_ms=5000,
-            mode="READ",
-            database="neo4j",
-            user="ann",
-        )
-        reply = dispatcher.call(request, session)
+
+    yield make
+    loop.stop([resources.stop])
+
+
+@pytest.fixture
+def record(recording, tmp_path):
+    """Call a procedure in a recording sidecar and return what it has written."""
+
+    def call(
+        body: Any, answer: Any, *arguments: Any, call_id: str = "jvm-1", kind: Kind = "procedure"
+    ) -> list[Path]:
+        dispatcher, session = recording(body), Session(answer)
+        reply = begin(dispatcher, session, *arguments, call_id=call_id, kind=kind)
         while isinstance(reply, PageReply) and reply.more:
             reply = dispatcher.page(PageRequest(call_id, 5000), session)
         return list((tmp_path / "recordings").glob("*"))
 
-    yield call
-    loop.stop([resources.stop])
+    return call
+
+
+def begin(
+    dispatcher: RecordingDispatcher,
+    session: Session,
+    *arguments: Any,
+    call_id: str = "jvm-1",
+    kind: Kind = "procedure",
+) -> CallReply:
+    """Ask for the first page of a call."""
+    dispatcher.hello(Hello(envelope.VERSION, "jvm", "call", ""), session)
+    found = dispatcher.registry.get("demo.names", kind)
+    request = CallRequest(
+        id=call_id,
+        kind=kind,
+        name=found.name,
+        signature=found.entry.signature,
+        args=list(arguments),
+        remaining_ms=5000,
+        mode="READ",
+        database="neo4j",
+        user="ann",
+    )
+    return dispatcher.call(request, session)
 
 
 def test_a_failing_call_is_written_with_all_it_heard(record):
@@ -134,6 +163,26 @@ def test_a_failing_call_is_written_with_all_it_heard(record):
 def test_a_call_that_succeeds_is_not_written(record):
     """Without an error there is no recording."""
     assert record(mended, Graph(), 18) == []
+
+
+def test_two_streams_may_forget_the_same_ended_call(recording, monkeypatch):
+    """A page of one stream does not fail if another's forgets the call that it looks at."""
+    contains = OpenCalls.__contains__
+
+    def contains_but_another_forgets(calls: OpenCalls, call_id: str) -> bool:
+        if call_id == "ended":
+            dispatcher._recordings.pop(call_id, None)
+        return contains(calls, call_id)
+
+    dispatcher, session = recording(many), Session(Graph())
+    dispatcher._recordings["ended"] = None
+    monkeypatch.setattr(OpenCalls, "__contains__", contains_but_another_forgets)
+
+    reply = begin(dispatcher, session, 18)
+
+    assert isinstance(reply, PageReply)
+    assert reply.more
+    dispatcher.close(CloseRequest("jvm-1"), session)
 
 
 def test_a_recording_gives_the_same_error_again(record):

@@ -131,8 +131,10 @@ class RecordingDispatcher(Dispatcher):
         return reply
 
     def _drop_ended(self) -> None:
-        for call_id in [each for each in self._recordings if each not in self._calls]:
-            del self._recordings[call_id]
+        # The pages of other streams add and drop recordings meanwhile.
+        for call_id in list(self._recordings):
+            if call_id not in self._calls:
+                self._recordings.pop(call_id, None)
 
     def _write(self, call: _RecordedCall, error: envelope.ErrorBody) -> None:
         request = call.request
