@@ -3,7 +3,9 @@
 import asyncio
 import functools
 import os
+import sys
 import time
+import traceback
 
 import neo4j
 import pytest
@@ -16,6 +18,14 @@ def wait_until(condition, seconds=30.0):
         assert time.monotonic() < deadline, "the condition never held"
         time.sleep(0.01)
     return answer
+
+
+def threads_in(function):
+    """Return how many threads are in a function now, or in one that it has called."""
+    return sum(
+        any(frame.f_code is function.__code__ for frame, _ in traceback.walk_stack(top))
+        for top in sys._current_frames().values()
+    )
 
 
 def is_served(call):

@@ -4,11 +4,12 @@ import contextlib
 import math
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
 from fix_modules import good, write
-from fix_waiting import wait_until
+from fix_waiting import threads_in, wait_until
 
 from sidecypher.calls.dispatcher import Dispatcher
 from sidecypher.calls.executors._pages import Pages
@@ -16,6 +17,7 @@ from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.host.limits import Limits
 from sidecypher.loading.loader import load
 from sidecypher.operations.control import Inspector
+from sidecypher.sdk.interruption import CallInterrupted, InterruptibleSection
 from sidecypher.sdk.resources import Resources
 from sidecypher.telemetry.calls import Telemetry, configure_logging
 from sidecypher.transport.memory import Client, memory
@@ -320,8 +322,52 @@ def test_two_reloads_at_a_time_happen_one_after_the_other(bench):
 
 def test_a_reload_that_has_to_wait_too_long_is_given_up(bench):
     """A reload whose import takes long does not hold a second one for ever."""
-    with bench.inspector._reloading, pytest.raises(TimeoutError):
+    bench.inspector._reloads["another"] = None
+
+    with pytest.raises(TimeoutError):
         bench.inspector.reload("call", 0.01)
+    del bench.inspector._reloads["another"]
+    bench.inspector.reload("call", 0.01)
+
+
+def test_a_reload_that_is_cancelled_while_it_waits_holds_up_no_other(bench, monkeypatch):
+    """It leaves the queue, at whatever moment the interrupt reaches it."""
+    loading, go, section = threading.Event(), threading.Event(), InterruptibleSection()
+
+    def load_slowly(*arguments):
+        loading.set()
+        assert go.wait(10)
+        return load(*arguments)
+
+    monkeypatch.setattr("sidecypher.operations.control.load", load_slowly)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(bench.inspector.reload, "first", 10.0)
+        assert loading.wait(10)
+        cancelled = pool.submit(section.call, bench.inspector.reload, "cancelled", 10.0)
+        wait_until(lambda: threads_in(Inspector.reload) == 2)
+        assert section.interrupt()
+        go.set()
+
+        first.result(10)
+        with pytest.raises(CallInterrupted):
+            cancelled.result(10)
+    bench.inspector.reload("next", 0.0)
+
+
+def test_a_reload_is_told_before_the_next_one_begins(bench):
+    """Otherwise an earlier one could be told last, and workers would keep its code."""
+
+    def told(_loaded, _changes):
+        bench.inspector._on_reload = lambda _loaded, _changes: None
+        with pytest.raises(TimeoutError):
+            bench.inspector.reload("next", 0.0)
+        bench.told.append("told")
+
+    bench.inspector._on_reload = told
+
+    bench.inspector.reload("call", 0.0)
+
+    assert bench.told == ["told"]
 
 
 def test_calls_go_on_while_procedures_are_loaded_again(bench):

@@ -1,7 +1,7 @@
 """`Inspector`: the state of the sidecar, and the reload of changed procedures."""
 
 import contextvars
-import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -13,9 +13,11 @@ from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.host.threads import in_thread
 from sidecypher.loading.changes import Change, changes_between
 from sidecypher.loading.loader import Loaded, load
+from sidecypher.protocol.deadline import Deadline
 from sidecypher.sdk.resources import Resources
 from sidecypher.transport.http.health import Check
 
+_PAUSE_SECONDS: Final = 0.05
 _PING_SECONDS: Final = 2.0
 _STOP_SECONDS: Final = 5.0
 
@@ -48,7 +50,7 @@ class Inspector:
         self._folders = folders
         self._checks = checks
         self._on_reload = on_reload
-        self._reloading = threading.Lock()
+        self._reloads: dict[object, None] = {}
         self._unused: list[tuple[list[type], frozenset[str]]] = []
 
     def health(self) -> dict[str, str | None]:
@@ -66,9 +68,15 @@ class Inspector:
         Raises:
             TimeoutError: It did not end.
         """
-        if not self._reloading.acquire(timeout=seconds):
-            raise TimeoutError
+        own, deadline = object(), Deadline.after(seconds)
         try:
+            # A queue, not a lock: `CallInterrupted` may come right after a lock is taken, before
+            # the block that releases it.
+            self._reloads[own] = None
+            while next(iter(list(self._reloads))) is not own:
+                if deadline.expired():
+                    raise TimeoutError
+                time.sleep(_PAUSE_SECONDS)
             loaded = load(self._folders, self.loaded)
             changes = changes_between(self.loaded, loaded)
             # Swap before anything is reported: this call may be cancelled at any line below.
@@ -79,9 +87,10 @@ class Inspector:
             if kinds:
                 users = {each.call_id for each in self.dispatcher.running()} - {own_call}
                 self._unused.append((kinds, frozenset(users)))
+            # Before the next one begins, so that the latest is told last.
+            self._on_reload(loaded, changes)
         finally:
-            self._reloading.release()
-        self._on_reload(loaded, changes)
+            self._reloads.pop(own, None)
         return changes
 
     def run_housekeeping(self) -> None:
