@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 import contextvars
 import gc
+import itertools
 import json
 import math
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ from fractions import Fraction
 
 import pytest
 from fix_describe import describe
-from fix_waiting import wait_until
+from fix_waiting import promised, threads_in, wait_until
 
 from sidecypher import Context, Row, procedure
 from sidecypher.calls._open_calls import OpenCalls
@@ -35,9 +37,9 @@ from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.protocol.envelope import RunReply, RunRequest
 from sidecypher.sdk.call import Call
-from sidecypher.sdk.interruption import CallInterrupted
+from sidecypher.sdk.interruption import CallInterrupted, InterruptibleSection
 from sidecypher.sdk.registry import Registry
-from sidecypher.sdk.resources import Resources
+from sidecypher.sdk.resources import Resources, _Creation
 from sidecypher.telemetry.calls import Telemetry
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher.transport._messages import Messages
@@ -327,7 +329,7 @@ def test_what_cannot_be_made_is_tried_again_by_the_next(slow, background, error)
     first = background(resources.get, slow)
     assert slow.begun.wait(10)
     second = background(resources.get, slow)
-    wait_until(lambda: not second.done() and resources._making[slow].done._condition._waiters)
+    wait_until(lambda: threads_in(_Creation.wait))
     slow.go.set()
 
     with pytest.raises(type(error)):
@@ -337,6 +339,68 @@ def test_what_cannot_be_made_is_tried_again_by_the_next(slow, background, error)
             second.result(10)
     assert isinstance(resources.get(slow), slow)
     assert slow.made == 2
+
+
+def test_who_waits_for_an_object_can_be_interrupted(slow, background):
+    """A cancelled call ends although another one is still making what it waits for."""
+    resources, section = Resources(), InterruptibleSection()
+    first = background(resources.get, slow)
+    assert slow.begun.wait(10)
+    second = background(section.call, resources.get, slow)
+    wait_until(lambda: threads_in(_Creation.wait))
+
+    assert section.interrupt()
+
+    with pytest.raises(CallInterrupted):
+        second.result(10)
+    slow.go.set()
+    assert resources.get(slow) is first.result(10)
+
+
+def test_an_interrupt_at_any_line_leaves_an_object_to_the_next(background):
+    """Who waits for the object gets it, and so does the interrupted thread when it asks again."""
+    lines = set()
+    for nth in itertools.count(1):
+        resources, waiting = Resources(), []
+
+        class Shared:
+            def __init__(self):
+                if not self.waiting:
+                    self.waiting.append(background(self.resources.get, type(self)))
+                    wait_until(lambda: threads_in(_Creation.wait))
+
+        Shared.resources, Shared.waiting = resources, waiting
+        line = interrupted(nth, resources.get, Shared)
+
+        assert isinstance(resources.get(Shared), Shared)
+        for each in waiting:
+            assert isinstance(each.result(promised(1)), Shared)
+        if line is None:
+            break
+        lines.add(line)
+    assert len(lines) > 10
+
+
+def interrupted(nth, function, *arguments):
+    """Call a function; interrupt it at the n-th line of its file and return that line's number."""
+    file, found, before = function.__code__.co_filename, [], sys.gettrace()
+    counter = itertools.count(1)
+
+    def trace(frame, event, _argument):
+        if frame.f_code.co_filename != file:
+            return None
+        if event == "line" and next(counter) == nth:
+            found.append(frame.f_lineno)
+            raise CallInterrupted
+        return trace
+
+    sys.settrace(trace)
+    try:
+        with contextlib.suppress(CallInterrupted):
+            function(*arguments)
+    finally:
+        sys.settrace(before)
+    return found[0] if found else None
 
 
 def test_an_object_that_needs_itself_is_told():

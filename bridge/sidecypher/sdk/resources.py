@@ -1,11 +1,11 @@
 """Objects that all calls of a sidecar share, such as an HTTP client with its cache."""
 
 import asyncio
-import contextlib
 import inspect
+import math
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from concurrent.futures import Future
 from types import ModuleType
 from typing import Any, Final, TypeVar
 
@@ -13,10 +13,13 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from sidecypher.host.threads import in_thread
+from sidecypher.protocol.deadline import Deadline
 from sidecypher.telemetry.calls import logger
 
 LOOP_SECONDS: Final = 0.25
 """Longest wait of the event loop for an object, since other calls need the loop too."""
+
+_PAUSE_SECONDS: Final = 0.01
 
 _Resource = TypeVar("_Resource")
 
@@ -24,16 +27,24 @@ Await = Callable[[Callable[[], Awaitable[Any]]], Any]
 """Runner of an async function on the sidecar's event loop, for a limited time."""
 
 
-class _Abandoned(Exception):
-    """The caller that was making an object was interrupted; another caller makes it."""
-
-
 class _Creation:
-    """An object that one thread is making, for itself and for waiting threads."""
+    """The attempt of one thread to make an object; others wait until it is over."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type) -> None:
+        self.kind = kind
         self.thread = threading.get_ident()
-        self.done: Future[None] = Future()
+        self.error: Exception | None = None
+        self.is_over = False
+
+    def wait(self, deadline: Deadline) -> None:
+        """Wait until it is over, and raise its error if it failed."""
+        # Not for a lock: a thread that waits for one cannot be interrupted.
+        while not self.is_over:
+            if deadline.expired():
+                raise TimeoutError
+            time.sleep(_PAUSE_SECONDS)
+        if self.error is not None:
+            raise self.error
 
 
 class Resources(Collector):
@@ -48,7 +59,7 @@ class Resources(Collector):
 
     def __init__(self) -> None:
         self._made: dict[type, Any] = {}
-        self._making: dict[type, _Creation] = {}
+        self._creations: dict[_Creation, None] = {}
 
     def provide(self, made: object) -> None:
         """Add an existing object, as the one of its class."""
@@ -69,33 +80,41 @@ class Resources(Collector):
             made: _Resource | None = self._made.get(kind)
             if made is not None:
                 return made
-            own = _Creation()
-            making = self._making.setdefault(kind, own)
-            if making is own:
-                return self._make(kind, own)
-            if making.thread == own.thread:
+            making = self._creation_of(kind)
+            if making is None:
+                self._make(kind, _Creation(kind))
+            elif making.thread == threading.get_ident():
                 raise RecursionError(f"A {kind.__qualname__} needs itself to be made")
-            with contextlib.suppress(_Abandoned):
-                making.done.result(LOOP_SECONDS if is_loop else None)
+            else:
+                making.wait(Deadline.after(LOOP_SECONDS if is_loop else math.inf))
 
-    def _make(self, kind: type[_Resource], making: _Creation) -> _Resource:
-        error: Exception = _Abandoned()
+    def _creation_of(self, kind: type) -> _Creation | None:
+        """Return the one that is making an object: the first that is not over."""
+        for each in list(self._creations):
+            if each.kind is kind and not each.is_over:
+                return each
+        return None
+
+    def _make(self, kind: type, own: _Creation) -> None:
+        """Make an object, unless another thread has begun to or has made it.
+
+        This thread may be interrupted anywhere. Whatever it has done until then, it must end its
+        creation: others wait for that. If it raised no error, the next of them tries again.
+        """
         try:
-            # Another thread may have made it since this thread's first look-up.
-            made: _Resource | None = self._made.get(kind)
-            if made is None:
-                made = self._made[kind] = kind()
-        except Exception as failure:
-            error = failure
-            raise
-        else:
-            making.done.set_result(None)
-            return made
+            try:
+                self._creations[own] = None
+                if self._creation_of(kind) is own and kind not in self._made:
+                    self._made[kind] = kind()
+            except Exception as failure:
+                own.error = failure
+                raise
+            finally:
+                own.is_over = True
         finally:
-            # The next caller tries again; waiting callers receive the error.
-            del self._making[kind]
-            if not making.done.done():
-                making.done.set_exception(error)
+            # Again: while a debugger traces it, an interrupt may come even before the line above.
+            own.is_over = True
+            self._creations.pop(own, None)
 
     def ping(self, await_: Await) -> dict[str, str | None]:
         """Call the method `ping`, plain or async, of each object that has one.
