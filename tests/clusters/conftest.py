@@ -25,6 +25,9 @@ PROCEDURES = Path(__file__).parent / "procedures"
 MESSAGE_BYTES = 2 * 1024 * 1024
 READY_SECONDS = 120.0
 
+# Ray reads these variables when it is imported.
+os.environ.update(RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0", RAY_USAGE_STATS_ENABLED="0")
+
 
 class Nodes:
     """A Ray cluster of three nodes with a CPU each."""
@@ -32,8 +35,6 @@ class Nodes:
     def __init__(self, port=None):
         # Ray's sockets have their place in the path of this folder, which must be short.
         self._folder = tempfile.mkdtemp(prefix="ray-")
-        os.environ.update(RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0", RAY_USAGE_STATS_ENABLED="0")
-        # Ray reads these variables when it is imported.
         from ray.cluster_utils import Cluster  # noqa: PLC0415
 
         self._cluster = Cluster(

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -66,14 +67,20 @@ class Calls:
     def handle(self, request: Submit | Cancel) -> None:
         """Begin a call, or end one."""
         if isinstance(request, Submit):
-            call_id = request.task.call_id
-            work = self._running[call_id] = asyncio.ensure_future(self._serve(request))
-            work.add_done_callback(lambda _: self._running.pop(call_id, None))
+            work = asyncio.ensure_future(self._serve(request))
+            self._running[request.task.call_id] = work
+            work.add_done_callback(partial(self._end, request.task))
             return
         found = self._running.get(request.call_id)
         # A second cancellation would lend an actor again whose function is still ending.
         if found is not None and not found.cancelling():
             found.cancel()
+
+    def _end(self, task: Task, work: asyncio.Task[None]) -> None:
+        self._running.pop(task.call_id, None)
+        # Not in `_serve`: a call that is cancelled before its first step never gets there.
+        if work.cancelled():
+            self._send(_failed(task, cancelled(task.name)))
 
     async def _serve(self, submit: Submit) -> None:
         try:
@@ -84,8 +91,6 @@ class Calls:
                 return
             async for outcome in self._outcomes(submit.task, submit.options, table):
                 self._send(outcome)
-        except asyncio.CancelledError:
-            self._send(_failed(submit.task, cancelled(submit.task.name)))
         except SidecypherError as error:
             self._send(_failed(submit.task, error))
         except Exception as error:  # noqa: BLE001 - a call without an outcome would never end
