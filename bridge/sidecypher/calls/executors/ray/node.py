@@ -82,9 +82,9 @@ class Node:
             raise
         finally:
             faulthandler.cancel_dump_traceback_later()
-        if self._is_full:
-            # Its state is unknown now, and its memory must be released.
-            os._exit(MEMORY_EXIT)
+            if self._is_full:
+                # Its state is unknown now, and its memory must be released.
+                os._exit(MEMORY_EXIT)
 
     def interrupt(self, name: str) -> None:
         """Raise an exception in the function that runs, if it runs Python code."""
