@@ -97,12 +97,16 @@ class TaskRunner:
         self._message_bytes = message_bytes
         self._sender = sender
         self._call: ThreadExecution | None = None
+        self._interrupted = ""
 
-    def interrupt(self, name: str) -> None:
-        """Cancel the task that runs, and raise an exception in its Python code."""
+    def interrupt(self, call_id: str) -> None:
+        """Cancel the task of a call, which may not have begun, and interrupt its Python code."""
+        # First: a task that begins meanwhile sees this, or is seen here.
+        self._interrupted = call_id
         call = self._call
-        if call is not None:
-            call.cancel(cancelled(name))
+        # It may have ended before, and another one runs.
+        if call is not None and call.call_id == call_id:
+            call.cancel(cancelled(call.name))
             call.interrupt()
 
     def run(self, message: bytes, projection: Any = None) -> None:
@@ -158,6 +162,8 @@ class TaskRunner:
             self._sender.watch(task.call_id, pages)
         try:
             while more or pages.has_more:
+                if self._interrupted == task.call_id:
+                    raise CallInterrupted
                 bytes_left = self._message_bytes - pages.bytes_taken
                 if bytes_left <= 0:
                     raise MessageTooLarge(

@@ -167,7 +167,7 @@ class Calls:
             try:
                 async with (
                     self._place(task.name, options) as place,
-                    contextlib.aclosing(run(place, message, table)) as outcomes,
+                    contextlib.aclosing(run(place, task.call_id, message, table)) as outcomes,
                 ):
                     async for outcome in outcomes:
                         summary = envelope.read(outcome, _Summary)
@@ -193,7 +193,7 @@ class Calls:
         if not options.actor:
             return contextlib.nullcontext(TaskPlace(self._node_setup, options))
         if name not in self._actors:
-            self._actors[name] = Actors(self._node_setup, name, options)
+            self._actors[name] = Actors(self._node_setup, options)
         return self._actors[name].one()
 
 

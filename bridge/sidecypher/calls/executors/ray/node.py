@@ -78,7 +78,7 @@ class Node:
                         break
                     yield outcome
         except BaseException:
-            self._end(has_ended, task.name)
+            self._end(has_ended, task.call_id)
             raise
         finally:
             faulthandler.cancel_dump_traceback_later()
@@ -86,9 +86,9 @@ class Node:
                 # Its state is unknown now, and its memory must be released.
                 os._exit(MEMORY_EXIT)
 
-    def interrupt(self, name: str) -> None:
-        """Raise an exception in the function that runs, if it runs Python code."""
-        self._runner.interrupt(name)
+    def interrupt(self, call_id: str) -> None:
+        """Raise an exception in the function of a call, if it runs Python code."""
+        self._runner.interrupt(call_id)
 
     def _run(self, task: Task, message: bytes, table: Any, has_ended: threading.Event) -> None:
         try:
@@ -103,13 +103,13 @@ class Node:
             self._outcomes.put(None)
             has_ended.set()
 
-    def _end(self, has_ended: threading.Event, name: str) -> None:
+    def _end(self, has_ended: threading.Event, call_id: str) -> None:
         """End the function of a cancelled task, or else this process."""
         deadline = Deadline.after(INTERRUPT_SECONDS)
         while not has_ended.is_set():
             if deadline.expired():
                 os._exit(1)
-            self.interrupt(name)
+            self.interrupt(call_id)
             with contextlib.suppress(Empty):
                 self._outcomes.get(timeout=_LOOK_SECONDS)
         while not self._outcomes.empty():
@@ -126,9 +126,9 @@ class Actor:
         """Run a task; yield its outcomes."""
         yield from self._node.stream(message, table)
 
-    def interrupt(self, name: str) -> None:
-        """Raise an exception in the function that runs, if it runs Python code."""
-        self._node.interrupt(name)
+    def interrupt(self, call_id: str) -> None:
+        """Raise an exception in the function of a call, if it runs Python code."""
+        self._node.interrupt(call_id)
 
     def ping(self) -> None:
         """Do nothing: who gets an answer knows that the process is there."""

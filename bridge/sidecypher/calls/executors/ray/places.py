@@ -33,7 +33,7 @@ class Place(Protocol):
     def begin(self, message: bytes, table: Any) -> Any:
         """Begin a task; return the generator of its outcomes."""
 
-    def interrupt(self, generator: Any) -> None:
+    def interrupt(self, generator: Any, call_id: str) -> None:
         """Ask the function of a task to end."""
 
     def kill(self, generator: Any) -> None:
@@ -52,7 +52,7 @@ class TaskPlace:
         options = {**_STREAM, **_resources(self._options), "max_retries": 0}
         return _remote(node.run).options(**options).remote(self._node_setup, message, table)
 
-    def interrupt(self, generator: Any) -> None:
+    def interrupt(self, generator: Any, _call_id: str) -> None:
         """Ask the function of a task to end."""
         ray.cancel(generator)
 
@@ -69,10 +69,9 @@ class ActorPlace:
         used: When it was used last, on the monotonic clock.
     """
 
-    def __init__(self, node_setup: bytes, name: str, options: RayOptions) -> None:
+    def __init__(self, node_setup: bytes, options: RayOptions) -> None:
         self.is_lost = False
         self.used = time.monotonic()
-        self._name = name
         # The second thread is for `interrupt`.
         self._actor: Any = (
             _remote(node.Actor)
@@ -92,9 +91,10 @@ class ActorPlace:
         """Begin a task; return the generator of its outcomes."""
         return self._actor.run.options(**_STREAM).remote(message, table)
 
-    def interrupt(self, _generator: Any) -> None:
+    def interrupt(self, _generator: Any, call_id: str) -> None:
         """Ask the function of a task to end."""
-        self._actor.interrupt.remote(self._name)
+        # Only this one: the process may run another when it reads this.
+        self._actor.interrupt.remote(call_id)
 
     def kill(self, _generator: Any) -> None:
         """End the process."""
@@ -117,8 +117,8 @@ class NotStartedError(Exception):
 class Actors:
     """The processes of Ray that are kept for one procedure."""
 
-    def __init__(self, node_setup: bytes, name: str, options: RayOptions) -> None:
-        self._new = partial(ActorPlace, node_setup, name, options)
+    def __init__(self, node_setup: bytes, options: RayOptions) -> None:
+        self._new = partial(ActorPlace, node_setup, options)
         self._missing = options.max_actors
         self._waiting = 0
         self._idle: asyncio.LifoQueue[ActorPlace | NotStartedError] = asyncio.LifoQueue()
@@ -194,7 +194,7 @@ class Actors:
             self._idle.put_nowait(actor)
 
 
-async def run(place: Place, message: bytes, table: Any) -> AsyncGenerator[bytes]:
+async def run(place: Place, call_id: str, message: bytes, table: Any) -> AsyncGenerator[bytes]:
     """Run a task once; yield its outcomes."""
     generator = place.begin(message, table)
     try:
@@ -202,12 +202,12 @@ async def run(place: Place, message: bytes, table: Any) -> AsyncGenerator[bytes]
             yield await reference
     except (asyncio.CancelledError, GeneratorExit):
         # A place is lent again when this has ended.
-        await asyncio.shield(asyncio.ensure_future(_stop(place, generator)))
+        await asyncio.shield(asyncio.ensure_future(_stop(place, generator, call_id)))
         raise
 
 
-async def _stop(place: Place, generator: Any) -> None:
-    place.interrupt(generator)
+async def _stop(place: Place, generator: Any, call_id: str) -> None:
+    place.interrupt(generator, call_id)
     with contextlib.suppress(ray.exceptions.RayError):
         try:
             await asyncio.wait_for(_read_to_end(generator), _GRACE_SECONDS)
