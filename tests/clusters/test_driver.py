@@ -1,22 +1,32 @@
 """What a driver does with the calls of its sidecar, with actors that are not Ray's."""
 
 import asyncio
+import contextlib
+import time
+from dataclasses import dataclass
 
+import pytest
+import ray.exceptions
 from fix_waiting import awaited, wait_until
 
 from sidecypher.calls.executors.pool_messages import Setup, Task
+from sidecypher.calls.executors.ray import places
 from sidecypher.calls.executors.ray.calls import Calls
 from sidecypher.calls.executors.ray.messages import Cancel, DriverSetup, Submit
+from sidecypher.protocol import envelope
 from sidecypher.sdk.registry import RayOptions
+
+MESSAGE_BYTES = 1024
 
 
 class Driver:
     """The calls of a driver, and what it has sent."""
 
     def __init__(self):
-        setup = Setup([], None, 512, 1024, "INFO", "json", traces=False)
+        setup = Setup([], None, 512, MESSAGE_BYTES, "INFO", "json", traces=False)
         self.sent = []
-        self.handle = Calls(DriverSetup(setup, "", ""), self.sent.append).handle
+        self.calls = Calls(DriverSetup(setup, "", ""), self.sent.append)
+        self.handle = self.calls.handle
 
     @property
     def codes(self):
@@ -43,3 +53,109 @@ async def test_a_call_that_is_cancelled_before_it_begins_is_told():
 
     await until(lambda: driver.sent)
     assert driver.codes == {"1": "SC-207"}
+
+
+@dataclass
+class FakeReference:
+    outcome: bytes
+
+    def __await__(self):
+        yield from ()
+        return self.outcome
+
+
+class FakeGenerator:
+    """The outcomes of a function, which a test puts in; an exception ends them."""
+
+    def __init__(self, first):
+        self.first = first
+        self.outcomes = asyncio.Queue()
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        outcome = await self.outcomes.get()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return FakeReference(outcome)
+
+    def end(self):
+        self.outcomes.put_nowait(StopAsyncIteration())
+
+    def lose(self):
+        self.outcomes.put_nowait(ray.exceptions.RayActorError())
+
+
+class FakeActor:
+    """An actor whose functions end when a test says so.
+
+    Attributes:
+        functions: The generators of all calls that it got.
+        interrupts: How many functions were asked to end.
+    """
+
+    def __init__(self, made):
+        self.is_lost = self.is_dead = False
+        self.used = time.monotonic()
+        self.functions = []
+        self.interrupts = 0
+        made.append(self)
+
+    async def ping(self):
+        if self.is_dead:
+            raise ray.exceptions.RayActorError
+
+    def begin(self, message, _table):
+        self.functions.append(FakeGenerator(envelope.read(message, Task).first))
+        if self.is_dead:
+            self.functions[-1].lose()
+        return self.functions[-1]
+
+    def interrupt(self, _generator, _call_id):
+        self.interrupts += 1
+
+    def kill(self, _generator):
+        self.is_lost = True
+
+
+@pytest.fixture
+def actors(monkeypatch):
+    """The actors that were made, instead of Ray's."""
+    made = []
+    monkeypatch.setattr(places, "ActorPlace", lambda *_: FakeActor(made))
+    # None is killed while a test looks.
+    monkeypatch.setattr(places, "_GRACE_SECONDS", 600.0)
+    return made
+
+
+@contextlib.asynccontextmanager
+async def driving(actors):
+    """Make a driver, and end all its calls afterwards."""
+    driver = Driver()
+    try:
+        yield driver
+    finally:
+        for function in [each for actor in actors for each in actor.functions]:
+            function.end()
+        for call_id in "123":
+            driver.handle(Cancel(call_id))
+        await until(lambda: not driver.calls._running)
+
+
+@awaited
+async def test_an_actor_that_dies_while_its_call_is_cancelled_is_not_lent(actors):
+    """The next call has a new process, even a moment later."""
+    async with driving(actors) as driver:
+        driver.handle(submit("1", actor=True))
+        await until(lambda: actors and actors[0].functions)
+        driver.handle(Cancel("1"))
+        await until(lambda: actors[0].interrupts)
+        actors[0].is_dead = True
+        actors[0].functions[0].lose()
+        await until(lambda: driver.sent)
+
+        driver.handle(submit("2", actor=True))
+
+        await until(lambda: len(actors) == 2 and (actors[1].functions or "2" in driver.codes))
+        assert driver.codes == {"1": "SC-207"}

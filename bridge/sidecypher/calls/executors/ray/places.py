@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from functools import cache, partial
@@ -66,7 +67,7 @@ class ActorPlace:
 
     Attributes:
         is_lost: Whether it cannot be used again.
-        used: When it was used last, on the monotonic clock.
+        used: When it was known to be alive, on the monotonic clock.
     """
 
     def __init__(self, node_setup: bytes, options: RayOptions) -> None:
@@ -132,8 +133,11 @@ class Actors:
             NotStartedError: None can be started.
         """
         actor = await self._take()
+        # If its call is cancelled it may die, and the next call asks whether it is still there.
+        actor.used = -math.inf
         try:
             yield actor
+            actor.used = time.monotonic()
         except ray.exceptions.RayError:
             actor.is_lost = True
             raise
@@ -142,7 +146,6 @@ class Actors:
                 # At once: other calls may wait for it.
                 self._begin_start()
             else:
-                actor.used = time.monotonic()
                 self._idle.put_nowait(actor)
 
     async def _take(self) -> ActorPlace:
