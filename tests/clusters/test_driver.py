@@ -5,11 +5,12 @@ import contextlib
 import time
 from dataclasses import dataclass
 
+import msgspec
 import pytest
 import ray.exceptions
 from fix_waiting import awaited, wait_until
 
-from sidecypher.calls.executors.pool_messages import Setup, Task
+from sidecypher.calls.executors.pool_messages import Outcome, Setup, Task
 from sidecypher.calls.executors.ray import places
 from sidecypher.calls.executors.ray.calls import Calls
 from sidecypher.calls.executors.ray.messages import Cancel, DriverSetup, Submit
@@ -17,6 +18,7 @@ from sidecypher.protocol import envelope
 from sidecypher.sdk.registry import RayOptions
 
 MESSAGE_BYTES = 1024
+TWO = {"actor": True, "max_actors": 2}
 
 
 class Driver:
@@ -159,3 +161,56 @@ async def test_an_actor_that_dies_while_its_call_is_cancelled_is_not_lent(actors
 
         await until(lambda: len(actors) == 2 and (actors[1].functions or "2" in driver.codes))
         assert driver.codes == {"1": "SC-207"}
+
+
+async def begun_batch(driver, actors):
+    """Begin a batch; return the actor of its first part and that of another one."""
+    driver.handle(submit("1", [[number] for number in range(16)], is_batch=True, **TWO))
+    await until(lambda: len(actors) == 2 and all(actor.functions for actor in actors))
+    return sorted(actors, key=lambda actor: actor.functions[0].first)
+
+
+@awaited
+async def test_a_cancelled_batch_lends_no_actor_whose_part_is_still_ending(actors):
+    """A cancellation waits for the parts that end because another part was lost."""
+    async with driving(actors) as driver:
+        first, other = await begun_batch(driver, actors)
+        first.functions[0].lose()
+        await until(lambda: other.interrupts)
+
+        driver.handle(Cancel("1"))
+
+        await no_other_runs_in(other, driver, actors)
+
+
+@awaited
+async def test_a_cancelled_batch_lends_no_actor_whose_part_was_too_large(actors):
+    """It also waits for a part that ends already because its rows are too many."""
+    async with driving(actors) as driver:
+        first, other = await begun_batch(driver, actors)
+        row = msgspec.Raw(b'["%b"]' % (b"x" * MESSAGE_BYTES))
+        other.functions[0].outcomes.put_nowait(envelope.write(Outcome("1", [(1, row)])))
+        await until(lambda: other.interrupts)
+        first.functions[0].lose()
+        await until(lambda: len(actors) == 3)
+
+        driver.handle(Cancel("1"))
+
+        await no_other_runs_in(other, driver, actors)
+
+
+async def no_other_runs_in(actor, driver, actors):
+    """Begin two calls, for which there is an actor when a function of the batch has ended."""
+    for call_id in ("2", "3"):
+        driver.handle(submit(call_id, **TWO))
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert ([len(each.functions) for each in actors], driver.codes) == ([1, 1, 1], {})
+
+    actor.functions[0].end()
+    await until(lambda: len(actor.functions) == 2)
+    for each in actors:
+        each.functions[0].end()
+
+    await until(lambda: driver.sent)
+    assert driver.codes == {"1": "SC-207"}

@@ -72,8 +72,7 @@ class Calls:
             work.add_done_callback(partial(self._end, request.task))
             return
         found = self._running.get(request.call_id)
-        # A second cancellation would lend an actor again whose function is still ending.
-        if found is not None and not found.cancelling():
+        if found is not None:
             found.cancel()
 
     def _end(self, task: Task, work: asyncio.Task[None]) -> None:

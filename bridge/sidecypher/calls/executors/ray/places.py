@@ -205,8 +205,18 @@ async def run(place: Place, call_id: str, message: bytes, table: Any) -> AsyncGe
             yield await reference
     except (asyncio.CancelledError, GeneratorExit):
         # A place is lent again when this has ended.
-        await asyncio.shield(asyncio.ensure_future(_stop(place, generator, call_id)))
+        await _ended(asyncio.ensure_future(_stop(place, generator, call_id)))
         raise
+
+
+async def _ended(work: asyncio.Future[None]) -> None:
+    """Wait until it has ended; a cancellation meanwhile is raised afterwards."""
+    try:
+        await asyncio.wait([work])
+    except asyncio.CancelledError:
+        await _ended(work)
+        raise
+    work.result()
 
 
 async def _stop(place: Place, generator: Any, call_id: str) -> None:
