@@ -16,14 +16,14 @@ from sidecypher.cli.status import read_status
 from sidecypher.host.settings import load_settings
 from sidecypher.runtime.process.state import read_state
 
+pytestmark = pytest.mark.slow
+
 OFFERED = "Neo4j offers the changes."
 GUIDE = ROOT / "docs/procedures.md"
 
 SLOW = """
 from collections.abc import Iterator
 from sidecypher import Row, procedure
-
-pytestmark = pytest.mark.slow
 
 class Text(Row):
     value: str
