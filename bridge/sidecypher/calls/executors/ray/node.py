@@ -65,13 +65,12 @@ class Node:
             daemon=True,
         )
         try:
+            # Before the start: the function may keep the interpreter from its first line on.
+            _end_after(task.seconds + INTERRUPT_SECONDS)
             # A cancellation may come while `start` waits for a thread that already works.
             thread.start()
             while True:
-                # C code that keeps the interpreter for as long is ended by a thread without Python.
-                faulthandler.dump_traceback_later(
-                    task.seconds + INTERRUPT_SECONDS, exit=True, file=_STANDARD_ERROR
-                )
+                _end_after(task.seconds + INTERRUPT_SECONDS)
                 with contextlib.suppress(Empty):
                     outcome = self._outcomes.get(timeout=_LOOK_SECONDS)
                     if outcome is None:
@@ -144,6 +143,11 @@ def _node(setup: bytes) -> Node:
     # By this signal Ray cancels a task; a node that was started in the background ignores it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     return Node(envelope.read(setup, Setup))
+
+
+def _end_after(seconds: float) -> None:
+    """End this process if no Python code runs for so long: C code may keep the interpreter."""
+    faulthandler.dump_traceback_later(seconds, exit=True, file=_STANDARD_ERROR)
 
 
 def _limit_memory(memory_mb: int) -> None:
