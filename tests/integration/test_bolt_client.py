@@ -333,9 +333,10 @@ async def test_a_statement_that_nobody_waits_for_is_ended(held, client_of, proxi
 
 
 @awaited
-async def test_a_cancelled_statement_ends_at_once_over_tls(held, client_of):
+async def test_a_cancelled_statement_ends_at_once_over_tls(held, client_of, proxies, server):
     """The driver would wait 30 s for Neo4j to close TLS, and Neo4j for the end of the statement."""
-    client = client_of(scheme="bolt+ssc")
+    proxy = proxies(int(server.facts["bolt"].rpartition(":")[2]))
+    client = client_of(proxy.port, scheme="bolt+ssc")
     task = asyncio.create_task(client.run(WRITE_HELD))
     await asyncio.to_thread(wait_until, lambda: waiting_for_lock(held))
 
@@ -343,6 +344,10 @@ async def test_a_cancelled_statement_ends_at_once_over_tls(held, client_of):
 
     await asyncio.to_thread(wait_until, lambda: not waiting_for_lock(held), promised(5))
     assert await client.run("RETURN 1 AS one") == [{"one": 1}]
+    # The driver closes TLS in the background, and the event loop must not end before.
+    await asyncio.wait([task])
+    await client.stop()
+    await asyncio.to_thread(wait_until, lambda: not proxy.connections)
 
 
 @awaited
