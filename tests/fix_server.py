@@ -8,6 +8,7 @@ with `SIDECYPHER_TEST_NEO4J_URI` what runs there, for the tests that need no mor
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -29,7 +30,8 @@ from sidecypher.runtime.process.state import read_state
 from sidecypher_schema import migrate
 
 PROCEDURES = Path(__file__).parent / "procedures"
-EXAMPLES = Path(__file__).parents[1] / "docs" / "examples"
+DOCS = Path(__file__).parents[1] / "docs"
+EXAMPLES = DOCS / "examples"
 
 
 class Server:
@@ -151,6 +153,14 @@ def server(request):
 def code_root(tmp_path_factory):
     """The folder whose repositories `code.index` may read."""
     return tmp_path_factory.mktemp("code")
+
+
+@pytest.fixture
+def shop(code_root):
+    """The repository of the pages, below the folder that may be read."""
+    folder = shutil.copytree(DOCS / "shop", code_root / "shop")
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

@@ -74,7 +74,8 @@ def test_an_address_has_the_filter_and_the_window(console):
     )
     page.get_by_label("Filter").fill("shown.fail")
 
-    page.reload()
+    # Not `page.reload()`: the browser may not have heard yet which address the page has now.
+    page.goto(page.evaluate("location.href"))
 
     expect(page.get_by_label("Filter")).to_have_value("shown.fail")
     page.get_by_role("link", name="shown.fail", exact=True).click()

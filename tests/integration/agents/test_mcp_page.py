@@ -12,7 +12,6 @@ from mcp.client.stdio import StdioServerParameters
 pytestmark = pytest.mark.anyio
 
 ROOT = Path(__file__).parents[3]
-SHOP = ROOT / "docs" / "shop"
 
 
 def configurations():
@@ -40,14 +39,10 @@ TOOLS = {
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "command", "calls", "answers"), configurations())
 async def test_a_configuration_gives_the_answer_of_the_page(  # noqa: PLR0917
-    server, session, code_root, name, command, calls, answers
+    server, session, shop, name, command, calls, answers
 ):
     """Pasted into an agent's file, it starts; the last call has the rows that the page shows."""
-    folder = code_root / "shop"
-    folder.mkdir(exist_ok=True)
-    for file in SHOP.glob("*.py"):
-        (folder / file.name).write_bytes(file.read_bytes())
-    session.run("CALL code.index('shop', $folder)", folder=str(folder)).consume()
+    session.run("CALL code.index('shop', $folder)", folder=str(shop)).consume()
     assert command["command"] == "sidecypher"
     parameters = StdioServerParameters(
         command=sys.executable,

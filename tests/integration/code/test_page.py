@@ -2,7 +2,6 @@
 
 import json
 import shlex
-import shutil
 import subprocess
 import sys
 from itertools import pairwise
@@ -17,9 +16,8 @@ TRACE = "python -m sidecypher_procedures.code.trace "
 
 
 @pytest.mark.slow
-def test_the_pages_show_what_queries_and_traces_return(server, session, code_root):
+def test_the_pages_show_what_queries_and_traces_return(server, session, code_root, shop):
     """Each query and each trace of the pages, in order, returns what is shown below it."""
-    shutil.copytree(ROOT / "docs/shop", code_root / "shop")
     [parameters] = blocks("json", pages=PAGES)
     traces = 0
 
@@ -31,7 +29,7 @@ def test_the_pages_show_what_queries_and_traces_return(server, session, code_roo
         elif block.text.startswith(TRACE):
             done = subprocess.run(
                 [sys.executable, *shlex.split(block.text)[1:]],
-                cwd=code_root / "shop",
+                cwd=shop,
                 env=server.environ,
                 capture_output=True,
                 text=True,
