@@ -455,6 +455,7 @@ def serve(settings: Settings) -> None:
         SystemExit: It has hung.
     """
     configure_logging(settings.log_level, settings.log_format)
+    faulthandler.enable(_STANDARD_ERROR)
     _raise_oom_score()
     # A dump of its memory would hold tokens and passwords.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

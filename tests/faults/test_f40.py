@@ -1,5 +1,7 @@
 """F40: a sidecar that hangs so that only a new process helps, and no supervisor looks after it."""
 
+import re
+import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
@@ -8,6 +10,7 @@ from fix_http import HttpClient
 from fix_waiting import promised, wait_until
 
 BODIES = """
+import ctypes
 import time
 from pathlib import Path
 from sidecypher import Row, procedure
@@ -24,6 +27,11 @@ async def block(begun: str) -> Text:
 def stay(begun: str) -> Text:
     Path(begun).touch()
     time.sleep(600)
+
+@procedure("own.crash")
+def crash(begun: str) -> Text:
+    Path(begun).touch()
+    ctypes.string_at(0)
 
 @procedure("own.hold")
 def hold(begun: str) -> Text:
@@ -75,6 +83,17 @@ def test_a_sidecar_that_hangs_ends_by_itself(hanging, procedure):
 
     assert sidecar.process.wait(promised(20)) == 1
     assert WHY[procedure] in sidecar.log.read_text()
+
+
+@pytest.mark.slow
+def test_a_crash_of_c_code_is_told_with_its_python_line(hanging):
+    """The process ends; its log has the line of the procedure that called the C code."""
+    sidecar = hanging("own.crash")
+
+    assert sidecar.process.wait(promised(20)) == -signal.SIGSEGV
+    log = sidecar.log.read_text()
+    assert "Fatal Python error: Segmentation fault" in log
+    assert re.search(r"hanging\.py\", line \d+ in crash", log)
 
 
 @pytest.mark.slow

@@ -384,7 +384,7 @@ def test_the_end_of_a_process_without_restart_ends_all(home):
     wait_until(lambda: not read_state(home).alive)
     state = read_state(home)
     assert state.status == "failed"
-    assert "`vital` ended with exit code -9" in state.failure.message
+    assert "`vital` was ended by SIGKILL" in state.failure.message
     assert not other.alive
 
 

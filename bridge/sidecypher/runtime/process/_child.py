@@ -1,5 +1,6 @@
 """One supervised process and its restarts."""
 
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -110,7 +111,7 @@ class Child:
                 self._restarts += 1
                 self.launch()
         elif (exit_code := self._process.poll()) is not None:
-            self._lost(f"ended with exit code {exit_code}")
+            self._lost(_ended(exit_code))
         elif self.status == "starting":
             self._await_ready(self._process.pid, now)
         elif self.spec.hang_seconds and now >= self._probe_at:
@@ -201,3 +202,9 @@ def _create_time(pid: int) -> float:
         return psutil.Process(pid).create_time()
     except psutil.NoSuchProcess:
         return 0.0
+
+
+def _ended(exit_code: int) -> str:
+    if exit_code < 0:
+        return f"was ended by {signal.Signals(-exit_code).name}"
+    return f"ended with exit code {exit_code}"
