@@ -19,6 +19,7 @@ from sidecypher_procedures.code.indexing import index_here
 from sidecypher_procedures.code.model import PHASES
 from sidecypher_procedures.code.options import IndexOptions
 
+QUICK = IndexOptions(resolve=False)
 BLOCKED = "SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN status"
 # What names other things, so that an edit changes resolution elsewhere.
 TEXTS = (
@@ -87,8 +88,7 @@ class Breaking:
 async def index_until_it_breaks(repository, session, left, *, is_away=False):
     run = Breaking(session, left, is_away=is_away)
     try:
-        options = IndexOptions(resolve=False)
-        await index_here(repository.id, repository.folder, run, lambda *_: None, options)
+        await index_here(repository.id, repository.folder, run, lambda *_: None, QUICK)
     except ConnectionError:
         return False
     return True
@@ -186,13 +186,13 @@ async def test_an_indexing_that_lost_its_repository_writes_no_more(repository, s
         if "rows" in parameters and not takes_over[0]:
             takes_over[0] = True
             session.run("MATCH (r:Repo {repo_id: $id}) SET r.lease_until = datetime()", id=shop.id)
-            await asyncio.to_thread(shop.index)
+            await asyncio.to_thread(shop.index, resolve=False)
         return session.run(statement, parameters).data()
 
     with pytest.raises(RepositoryBusy):
-        await index_here(shop.id, shop.folder, run, lambda *_: None)
+        await index_here(shop.id, shop.folder, run, lambda *_: None, QUICK)
 
-    again = shop.index_anew()
+    again = shop.index_anew(resolve=False)
     assert (again["written"], again["removed"]) == (0, 0)
 
 

@@ -1,7 +1,6 @@
 """Workers in processes of their own, between a real PostgreSQL and the shared server."""
 
 import json
-import sys
 
 import psycopg
 import pytest
@@ -26,9 +25,7 @@ class Outbox(Carrying):
 
     def start(self, **variables):
         """Start a worker; return its process."""
-        return self.launch(
-            sys.executable, "-m", "sidecypher", "sync", "postgres", "run", **variables
-        )
+        return self.run("postgres", "run", **variables)
 
     def command(self, *arguments):
         """Run a command of `sidecypher sync postgres`; return what it printed as JSON."""
