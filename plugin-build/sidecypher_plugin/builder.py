@@ -41,6 +41,9 @@ class BuildInputs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     compiler: str
 
 
+_decode: Final = msgspec.json.Decoder(BuildInputs).decode
+
+
 class BuiltPlugin(msgspec.Struct, frozen=True):
     """A plugin jar that was just built.
 
@@ -76,7 +79,7 @@ def is_current(jar: Path, inputs: BuildInputs) -> bool:
     """Return whether a jar is undamaged and was built from these inputs."""
     try:
         with zipfile.ZipFile(jar) as archive:
-            stored = msgspec.json.decode(archive.read(_INPUTS), type=BuildInputs)
+            stored = _decode(archive.read(_INPUTS))
             return stored == inputs and archive.testzip() is None
     except (OSError, KeyError, zipfile.BadZipFile, zlib.error, msgspec.DecodeError):
         return False

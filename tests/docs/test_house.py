@@ -105,6 +105,22 @@ def test_a_namespace_has_few_modules(namespace, most):
     assert max(map(folders.count, folders)) <= 25
 
 
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_decoders_are_made_when_their_module_is_imported(package):
+    """No function decodes into a type that it names: msgspec crashes if two threads begin so."""
+    typed = [
+        f"{path}:{node.lineno}"
+        for path in Path(package.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "decode"
+        and any(each.arg == "type" for each in node.keywords)
+    ]
+
+    assert typed == []
+
+
 def lines_of_code(text):
     """Return the numbers of the lines that hold more than comments."""
     empty = {

@@ -89,10 +89,13 @@ class Ports:
     http: int
 
 
+_decode: Final = msgspec.json.Decoder(Ports).decode
+
+
 def read_ports(memory: Path) -> Ports:
     """Return the ports of the last start, or zeros if there was none."""
     try:
-        return msgspec.json.decode(memory.read_bytes(), type=Ports)
+        return _decode(memory.read_bytes())
     except (FileNotFoundError, msgspec.DecodeError):
         return Ports(0, 0)
 

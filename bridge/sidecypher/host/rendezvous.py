@@ -63,6 +63,9 @@ class Rendezvous(msgspec.Struct, frozen=True):
     v: Literal[2] = 2
 
 
+_decode: Final = msgspec.json.Decoder(Rendezvous).decode
+
+
 class Membership:
     """Entry of a sidecar in `sidecar.json`, until it leaves or its process ends.
 
@@ -127,7 +130,7 @@ class Membership:
 def read_rendezvous(folder: Path) -> Rendezvous | None:
     """Return the content of `sidecar.json`, or None if it cannot be read."""
     try:
-        return msgspec.json.decode((folder / FILE).read_bytes(), type=Rendezvous)
+        return _decode((folder / FILE).read_bytes())
     except (OSError, UnicodeError, msgspec.MsgspecError):
         return None
 

@@ -75,6 +75,9 @@ class _Answer(msgspec.Struct):
     text: str
 
 
+_decode: Final = msgspec.json.Decoder(_Answer).decode
+
+
 class PanelApi:
     """The routes under `/v1/panels`; each request must carry the token.
 
@@ -121,7 +124,7 @@ class PanelApi:
         panel = self._panel(request)
         body = await read_body(request, ANSWER_BYTES)
         try:
-            given = msgspec.json.decode(body, type=_Answer)
+            given = _decode(body)
         except (msgspec.MsgspecError, UnicodeError):
             raise RequestRefused("The request's body is not an answer") from None
         if panel.answer is None:

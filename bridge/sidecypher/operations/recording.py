@@ -63,13 +63,16 @@ class Recording(msgspec.Struct, frozen=True):
             RecordingError: The file cannot be read, or is not a recording.
         """
         try:
-            return msgspec.json.decode(file.read_bytes(), type=cls)
+            return _decode(file.read_bytes())
         except OSError as error:
             raise RecordingError(
                 f"The recording `{file.name}` cannot be read: {error.strerror}"
             ) from None
         except (msgspec.MsgspecError, UnicodeError):
             raise RecordingError(f"`{file.name}` is not a recording of a call") from None
+
+
+_decode: Final = msgspec.json.Decoder(Recording).decode
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ differ, the signature of the called procedure or function decides.
 import hashlib
 from collections.abc import Iterable
 from itertools import chain, pairwise
-from typing import Literal, Self, TypeVar
+from typing import Final, Literal, Self, TypeVar
 
 import msgspec
 
@@ -166,7 +166,7 @@ class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             CatalogueError: The text is not a catalogue of this version, or was changed by hand.
         """
         try:
-            read = msgspec.json.decode(text, type=cls)
+            read = _decode(text)
         except (msgspec.DecodeError, UnicodeError) as error:
             raise CatalogueError(f"This is not a catalogue: {error}") from error
         for entry in chain[ProcedureEntry | FunctionEntry](read.procedures, read.functions):
@@ -175,6 +175,9 @@ class Catalogue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if read != cls.build(read.procedures, read.functions):
             raise CatalogueError("The catalogue's hash or order does not fit its entries")
         return read
+
+
+_decode: Final = msgspec.json.Decoder(Catalogue).decode
 
 
 def signature_of(

@@ -3,6 +3,7 @@
 `docs/wire.md` describes the protocol; the Java core implements its other half.
 """
 
+import threading
 from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal, TypeVar
 
@@ -281,6 +282,8 @@ CallBack = Callable[[str, CallBackRequest], RunReply]
 
 _Message = TypeVar("_Message", bound=msgspec.Struct)
 write: Final = msgspec.json.Encoder().encode
+_decoders: Final[dict[type[msgspec.Struct], msgspec.json.Decoder[Any]]] = {}
+_preparing: Final = threading.Lock()
 
 
 def read(payload: bytes, kind: type[_Message]) -> _Message:
@@ -289,7 +292,12 @@ def read(payload: bytes, kind: type[_Message]) -> _Message:
     Raises:
         ProtocolError: The payload is something else. The error does not show its content.
     """
+    decoder: msgspec.json.Decoder[_Message] | None = _decoders.get(kind)
+    if decoder is None:
+        # msgspec 0.22 ends the process if two threads prepare one type at the same time.
+        with _preparing:
+            decoder = _decoders.setdefault(kind, msgspec.json.Decoder(kind))
     try:
-        return msgspec.json.decode(payload, type=kind)
+        return decoder.decode(payload)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise ProtocolError(f"The peer sent something that is not a {kind.__name__}") from None

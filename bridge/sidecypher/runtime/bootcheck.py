@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -90,10 +91,13 @@ class _JsonEntry(msgspec.Struct):
     stacktrace: str = ""
 
 
+_decode: Final = msgspec.json.Decoder(_JsonEntry).decode
+
+
 def _as_text(line: str) -> str:
     """Return a line of the current lane's debug log, which is JSON, in the format of the LTS."""
     try:
-        entry = msgspec.json.decode(line, type=_JsonEntry)
+        entry = _decode(line)
     except msgspec.DecodeError:
         return line
     head = f"{entry.time} {entry.level} [{entry.category}] {entry.message}"

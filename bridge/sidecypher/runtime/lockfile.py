@@ -69,7 +69,7 @@ class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Raises:
             msgspec.ValidationError: If a field is missing, unknown or of another type.
         """
-        return msgspec.json.decode(data, type=cls)
+        return _decode(data)
 
     def only(self, *places: Place) -> "Lock":
         """Return the same lock with only the jars of these places."""
@@ -83,6 +83,9 @@ class Lock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         jars = ",\n    ".join(_text(jar) for jar in self.jars)
         body = ",\n  ".join([*fields, f'"jars": [\n    {jars}\n  ]'])
         return f"{{\n  {body}\n}}\n".encode()
+
+
+_decode: Final = msgspec.json.Decoder(Lock).decode
 
 
 def load_lock(lane: str = "lts") -> Lock:

@@ -62,6 +62,8 @@ _BATCH: Final = 50
 """The most files that are extracted before their results are sent."""
 
 _FILES: Final = msgspec.msgpack.Decoder(list[SourceFile])
+_read_request: Final = msgspec.msgpack.Decoder(Request).decode
+_read_stored: Final = msgspec.msgpack.Decoder(Stored).decode
 
 
 def digest_of(request: Request, sources: Sources) -> str:
@@ -245,7 +247,7 @@ def _package(module: str) -> str:
 def _delta(graph: CodeGraph, request: Request, digest: str, pipe: BinaryIO) -> Delta:
     """Compare the graph with what Neo4j has, which the input tells by now."""
     report("compare")
-    stored = msgspec.msgpack.decode(pipe.read(), type=Stored)
+    stored = _read_stored(pipe.read())
     found = partition(
         graph,
         request.communities,
@@ -263,7 +265,7 @@ def main() -> None:
     gc.disable()
     pipe = sys.stdin.buffer
     [length] = LENGTH.unpack(pipe.read(LENGTH.size))
-    request = msgspec.msgpack.decode(pipe.read(length), type=Request)
+    request = _read_request(pipe.read(length))
     answer: Delta | Unchanged | Failure
     try:
         sources = read_sources(Path(request.root), request.languages, request.scip)

@@ -44,6 +44,9 @@ ReadStored: TypeAlias = Callable[[], Awaitable[Stored]]
 
 _Pipes: TypeAlias = tuple[asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamReader]
 
+_read_answer: Final = msgspec.msgpack.Decoder(dict[str, msgspec.Raw]).decode
+_read_failure: Final = msgspec.msgpack.Decoder(Failure).decode
+_read_delta: Final = msgspec.msgpack.Decoder(Delta).decode
 _SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - the folder in it has a random name
 _LIBRARIES: Final = (
     *("tree_sitter", "pathspec", "pyrefly", "google.protobuf"),
@@ -227,13 +230,13 @@ async def differences(
     # This process removes what the other one has left if it was killed.
     with tempfile.TemporaryDirectory(prefix="sidecypher-code-", dir=_memory()) as scratch:
         output = await _answer(scratch, request, read_stored, on_progress)
-    answer = msgspec.msgpack.decode(output, type=dict[str, msgspec.Raw])
+    answer = _read_answer(output)
     if "Failure" in answer:
-        failure = msgspec.msgpack.decode(answer["Failure"], type=Failure)
+        failure = _read_failure(answer["Failure"])
         raise CodeError(failure.message, code=failure.code)
     if "Unchanged" in answer:
         return None
-    return msgspec.msgpack.decode(answer["Delta"], type=Delta)
+    return _read_delta(answer["Delta"])
 
 
 async def _answer(

@@ -220,9 +220,12 @@ class _Answer(msgspec.Struct):
     expires_at: datetime
 
 
+_read_answer: Final = msgspec.json.Decoder(_Answer).decode
+
+
 def _read_token(content: bytes, now: datetime) -> _InstallationToken:
     try:
-        answer = msgspec.json.decode(content, type=_Answer)
+        answer = _read_answer(content)
     except (msgspec.DecodeError, ValueError, RecursionError):
         answer = None
     if answer is None or answer.expires_at.tzinfo is None or not is_token(answer.token):

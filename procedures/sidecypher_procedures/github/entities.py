@@ -54,6 +54,10 @@ class _Entity(msgspec.Struct):
     base: _Base | None = None
 
 
+# Unprepared, it would end the process if two threads converted to it at the same time.
+msgspec.json.Decoder(_Entity)
+
+
 def read_identity(json: Mapping[str, Any]) -> Identity | None:
     """Return the identity of a repository, an issue or a pull request; None if it has none.
 

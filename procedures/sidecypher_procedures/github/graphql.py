@@ -92,6 +92,9 @@ class Answer(msgspec.Struct):
     errors: list[Error] = []
 
 
+_decode: Final = msgspec.json.Decoder(Answer).decode
+
+
 async def query(
     connection: Connection,
     document: str,
@@ -133,7 +136,7 @@ def read_answer(reply: Reply) -> Answer:
         Overloaded: It has neither data nor a reason, as when a query takes too long.
     """
     try:
-        answer = msgspec.json.decode(reply.content, type=Answer)
+        answer = _decode(reply.content)
     except (msgspec.DecodeError, ValueError, RecursionError):
         # `from None`: the original quotes the body.
         raise errors.UnusableAnswer(

@@ -219,7 +219,7 @@ def _is_graphql_limit(content: bytes) -> bool:
     if b"RATE_LIMIT" not in content and not _LIMIT_WORDS.search(content):
         return False
     try:
-        answer = msgspec.json.decode(content, type=_GraphqlAnswer)
+        answer = _read_answer(content)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return False
     return any(
@@ -235,6 +235,9 @@ class _GraphqlError(msgspec.Struct):
 
 class _GraphqlAnswer(msgspec.Struct):
     errors: list[_GraphqlError] | None = None
+
+
+_read_answer: Final = msgspec.json.Decoder(_GraphqlAnswer).decode
 
 
 def _resource(headers: httpx.Headers, asked: str) -> str:
@@ -333,6 +336,10 @@ class _Numbers(msgspec.Struct):
     # Eleven digits, as above: a time in milliseconds is not valid.
     reset: Annotated[int, msgspec.Meta(ge=0, lt=10**11)]
     used: _Count | None = None
+
+
+# Unprepared, it would end the process if two threads converted to it at the same time.
+msgspec.json.Decoder(_Numbers)
 
 
 def _budget(resource: str, told: object) -> RateLimit | None:

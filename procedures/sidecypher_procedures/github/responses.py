@@ -114,9 +114,12 @@ class _Search(msgspec.Struct):
     incomplete_results: bool = False
 
 
+_read_search: Final = msgspec.json.Decoder(_Search).decode
+
+
 def is_incomplete(reply: Reply) -> bool:
     """Return whether GitHub ran out of time in a search whose `items` can be read."""
-    return msgspec.json.decode(reply.content, type=_Search).incomplete_results
+    return _read_search(reply.content).incomplete_results
 
 
 def values(reply: Reply, target: Resource) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 import psutil
@@ -91,6 +91,9 @@ class State(msgspec.Struct, frozen=True):
         return () if self.alive else tuple(entry for entry in self.processes if entry.alive)
 
 
+_decode: Final = msgspec.json.Decoder(State).decode
+
+
 def find_process(pid: int, create_time: float) -> psutil.Process | None:
     """Return the running process that has this pid and started at this time, or None."""
     if pid <= 0:
@@ -119,7 +122,7 @@ def read_state(home: Path) -> State | None:
         True
     """
     try:
-        return msgspec.json.decode(state_file(home).read_bytes(), type=State)
+        return _decode(state_file(home).read_bytes())
     except (FileNotFoundError, msgspec.DecodeError):
         return None
 

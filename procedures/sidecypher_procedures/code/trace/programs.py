@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -34,6 +35,9 @@ class Recording:
     ran: list[int] = field(default_factory=list)
     calls: list[tuple[int, int, int, Kind]] = field(default_factory=list)
     is_cut: bool = False
+
+
+_decode: Final = msgspec.json.Decoder(Recording).decode
 
 
 def found(program: Sequence[str]) -> list[str]:
@@ -86,7 +90,7 @@ def record(program: Sequence[str], root: Path, files: Collection[str]) -> tuple[
                 f"The program has ended with {status} and without a recording",
                 hint="It was killed, or has called `os._exit`. Trace a smaller part of it.",
             )
-        return status, msgspec.json.decode(recording.read_bytes(), type=Recording)
+        return status, _decode(recording.read_bytes())
 
 
 def _run(command: Sequence[str]) -> int:

@@ -108,6 +108,9 @@ class _Stored(msgspec.Struct, array_like=True, frozen=True):
     identity: tuple[str | None, str | None, str | None] | None
 
 
+_decode: Final = msgspec.msgpack.Decoder(_Stored).decode
+
+
 class SharedCache:
     """Entries by credential and path in Redis. While Redis is away, it has none and keeps none.
 
@@ -395,7 +398,7 @@ class SharedCache:
             return 0, None
         try:
             at = int(value[:_TIME_DIGITS])
-            stored = msgspec.msgpack.decode(value[_TIME_DIGITS:], type=_Stored)
+            stored = _decode(value[_TIME_DIGITS:])
             if stored.path != path or stored.since < invalidated:
                 return 0, None
             age = max(0, now - at) / 1_000_000
