@@ -22,6 +22,7 @@ from sidecypher_procedures.code.model import (
     SourceFile,
 )
 from sidecypher_procedures.code.python.modules import module_name
+from sidecypher_procedures.code.words import lines_of
 
 CONFIDENCES: Final[Mapping[Resolution, float]] = {
     "exact": 1.0,
@@ -58,7 +59,7 @@ class Assembly:
 
     def add_file(self, file: SourceFile, source: bytes) -> None:
         """Add what a file declares, and its chunks."""
-        lines = source.decode("utf-8", "replace").splitlines()
+        lines = lines_of(source.decode("utf-8", "replace"))
         chunks = list(self._chunks(file, lines))
         self.graph.chunks += chunks
         if file.error:

@@ -11,6 +11,7 @@ from sidecypher_procedures.code.options import Change, ImpactOptions, PathOption
 from sidecypher_procedures.code.queries import check_repository, named
 from sidecypher_procedures.code.rows import Affected, PathStep
 from sidecypher_procedures.code.store import Run
+from sidecypher_procedures.code.words import lines_of
 
 _SHORTEST: Final[LiteralString] = """
     MATCH (a:Entity) WHERE a.id IN $sources
@@ -165,7 +166,7 @@ def changed_lines(diff: str) -> dict[str, list[int]]:
         {'x.py': [5]}
     """
     changed: dict[str, list[int]] = {}
-    lines = iter(diff.splitlines())
+    lines = iter(lines_of(diff))
     file, is_diff = "", not diff.strip()
     for text in lines:
         is_diff = is_diff or text.startswith("diff --git ")

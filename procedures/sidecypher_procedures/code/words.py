@@ -10,6 +10,16 @@ _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#)[^\W\d]\w*)*")
 _SEPARATOR: Final = re.compile(r"::|#")
 
 
+def lines_of(text: str) -> list[str]:
+    r"""Return the lines of a text as grammars and git count them: a form feed ends none.
+
+    Example:
+        >>> lines_of("a\x0cb\r\nc\n")
+        ['a\x0cb', 'c']
+    """
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+
+
 def words(text: str) -> Iterator[str]:
     """Return the words of a text, with identifiers taken apart, in lower case.
 

@@ -50,6 +50,13 @@ index 1..2 100644
     assert changed_lines(diff) == {"shop/cart.py": [3]}
 
 
+def test_only_a_line_feed_ends_a_line_of_a_diff():
+    """A form feed, which many sources have between their parts, moves no line behind it."""
+    diff = "--- a/x.py\n+++ b/x.py\n@@ -1,3 +1,3 @@\n \x0c\n def f():\n-    old\n+    new\n"
+
+    assert changed_lines(diff) == {"x.py": [3]}
+
+
 def test_a_text_that_is_no_diff_is_refused():
     """A text without a part that begins with `@@` is an error, not a change of nothing."""
     with pytest.raises(BadDiff):

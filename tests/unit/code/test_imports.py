@@ -67,6 +67,18 @@ def test_an_import_is_contained_in_its_module():
     ] == [(module.id, 2)]
 
 
+@pytest.mark.parametrize("mark", ["\x0c", "\x0b", "\x1c", "\x85", "\u2028", "\r"])
+def test_only_a_line_feed_ends_a_line_of_a_chunk(mark):
+    """A chunk has the lines of its definition whatever is in the lines before it."""
+    text = f"import os\n# {mark}\ndef one():\n    return 1\n\n\ndef two():\n    return 2\n"
+    graph = graph_of("shop/cart.py", text)
+
+    [two] = [each for each in graph.entities if each.name == "two"]
+    [chunk] = [each for each in graph.chunks if each.id == two.chunk_id]
+    assert (chunk.start_line, chunk.end_line) == (7, 8)
+    assert chunk.text == "def two():\n    return 2"
+
+
 def test_a_name_that_is_imported_twice_is_one_entity():
     """It is where it is imported first."""
     text = "try:\n    from fast import json\nexcept ImportError:\n    import json\n"
