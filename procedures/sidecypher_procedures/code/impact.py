@@ -185,8 +185,8 @@ def changed_lines(diff: str) -> dict[str, list[int]]:
 
 def _lines_of_hunk(lines: Iterator[str], line: int, old: int, new: int) -> Iterable[int]:
     """Yield the lines that are removed, and those behind which others are added."""
-    while old > 0 or new > 0:
-        mark = next(lines, "")[:1]
+    while (old > 0 or new > 0) and (text := next(lines, None)) is not None:
+        mark = text[:1]
         if mark == "\\":  # that a file ends without a line feed
             continue
         if mark == "-":

@@ -57,6 +57,13 @@ def test_only_a_line_feed_ends_a_line_of_a_diff():
     assert changed_lines(diff) == {"x.py": [3]}
 
 
+def test_a_hunk_ends_with_the_text():
+    """A hunk that says that it is longer than the text has the lines that are there."""
+    diff = f"--- a/x.py\n+++ b/x.py\n@@ -4,{10**15} +4,{10**15} @@\n same\n-old\n"
+
+    assert changed_lines(diff) == {"x.py": [5]}
+
+
 def test_a_text_that_is_no_diff_is_refused():
     """A text without a part that begins with `@@` is an error, not a change of nothing."""
     with pytest.raises(BadDiff):
