@@ -11,7 +11,7 @@ from sidecypher_procedures.code.errors import BadQuery, EmbeddingFailed, Unknown
 from sidecypher_procedures.code.expansion import Expansion, Reached, expand
 from sidecypher_procedures.code.options import GraphOptions, SearchOptions
 from sidecypher_procedures.code.rows import Match
-from sidecypher_procedures.code.seeds import find_seeds, full_text
+from sidecypher_procedures.code.seeds import find_seeds, full_text, read_index
 from sidecypher_procedures.code.store import Run
 from sidecypher_procedures.fusion import Fused, fuse
 
@@ -20,19 +20,21 @@ LONGEST_QUERY: Final = 10_000
 _LEVEL_SECONDS: Final = 0.2
 """How long a level of the graph may take."""
 
-_WIDER: Final = 4
-"""How many times the rows that are wanted are taken from an index of all repositories."""
-
-_SPARSE: Final[LiteralString] = """
-    CALL db.index.fulltext.queryNodes('chunk_words', $text, {limit: $most}) YIELD node, score
-    // A query of stop words alone matches everything, with the score 0.
-    WITH node, score WHERE score > 0 AND node.repo_id = $repoId
-    RETURN node.id AS id, score ORDER BY score DESC, id LIMIT $limit
+_OF_REPOSITORY: Final[LiteralString] = """
+    WITH node, score ORDER BY score DESC, node.id
+    RETURN count(*) AS read, collect(
+        CASE WHEN node.repo_id = $repoId THEN {id: node.id, score: score} END
+    ) AS found
 """
-_DENSE: Final[LiteralString] = """
+# A query of stop words alone matches everything, with the score 0.
+_SPARSE: Final[LiteralString] = f"""
+    CALL db.index.fulltext.queryNodes('chunk_words', $text, {{limit: $most}}) YIELD node, score
+    WHERE score > 0
+    {_OF_REPOSITORY}
+"""
+_DENSE: Final[LiteralString] = f"""
     CALL db.index.vector.queryNodes($name, $most, $vector) YIELD node, score
-    WITH node, score WHERE node.repo_id = $repoId
-    RETURN node.id AS id, score ORDER BY score DESC, id LIMIT $limit
+    {_OF_REPOSITORY}
 """
 _COMMUNITIES: Final[LiteralString] = """
     UNWIND $ids AS id
@@ -177,12 +179,12 @@ class Searcher:
                 each.score *= 1 + boost
 
     async def _sparse(self, query: str, options: SearchOptions) -> _Leg:
-        records = await self.run(
+        records = await read_index(
+            self.run,
             _SPARSE,
+            options.limit,
             text=full_text(self.repo_id, query),
             repoId=self.repo_id,
-            limit=options.limit,
-            most=options.limit * _WIDER,
         )
         return _Leg([(record["id"], record["score"]) for record in records])
 
@@ -204,13 +206,13 @@ class Searcher:
                 return _Leg(notice="dense: the API of the embeddings took too long")
         if len(vector) != wanted:
             return _Leg(notice=f"dense: the query has {len(vector)} numbers, chunks have {wanted}")
-        records = await self.run(
+        records = await read_index(
+            self.run,
             _DENSE,
+            options.limit,
             name=vectors.INDEX,
             vector=vector,
             repoId=self.repo_id,
-            limit=options.limit,
-            most=options.limit * _WIDER,
         )
         return _Leg([(record["id"], record["score"]) for record in records])
 

@@ -52,14 +52,18 @@ _CONTAINING: Final[LiteralString] = """
         e.chunk_id AS chunk_id, name.place AS place
 """
 _WITH_WORDS: Final[LiteralString] = """
-    CALL db.index.fulltext.queryNodes('entity_words', $text, {limit: $most}) YIELD node, score
-    WITH node AS e, score
+    CALL db.index.fulltext.queryNodes('entity_words', $text, {limit: $most}) YIELD node AS e, score
     // A query of stop words alone matches everything, with this score.
-    WHERE score > 0 AND e.repo_id = $repoId AND e.type IN $entityTypes AND NOT e.external
-    RETURN e.id AS id, e.name AS name, e.qualified_name AS qualified_name, e.type AS type,
-        e.chunk_id AS chunk_id, score
-    ORDER BY score DESC, id
+    WHERE score > 0
+    WITH e, score ORDER BY score DESC, e.id
+    RETURN count(*) AS read, collect(
+        CASE WHEN e.repo_id = $repoId AND e.type IN $entityTypes AND NOT e.external
+            THEN e {.id, .name, .qualified_name, .type, .chunk_id, score: score}
+        END
+    ) AS found
 """
+_WIDER: Final = 4
+"""How many times the entries that are wanted are read from an index of all repositories."""
 
 
 async def find_seeds(
@@ -83,7 +87,7 @@ async def find_seeds(
             quality /= exact.count(record["place"]) ** 0.5
         _note(found, record, quality * name["weight"], f"{reason} `{name['text']}`")
     text = full_text(repo_id, query, docstring=True)
-    records = [*await run(_WITH_WORDS, text=text, most=_PER_QUERY, **common)]
+    records = await read_index(run, _WITH_WORDS, _PER_QUERY, text=text, **common)
     for record in records:
         share = record["score"] / records[0]["score"]
         _note(found, record, _WORDS * share, "has words of the query")
@@ -93,6 +97,29 @@ async def find_seeds(
             name = names[record["place"]]
             _note(found, record, _CONTAINS * name["weight"], f"contains `{name['text']}`")
     return [*found.values()]
+
+
+async def read_index(
+    run: Run, statement: LiteralString, wanted: int, **parameters: Any
+) -> list[Mapping[str, Any]]:
+    """Return the best entries of one repository from an index of all of them.
+
+    More are read as long as others take their places: such as those of a repository whose id has
+    the same words, or whose code is alike.
+
+    Args:
+        run: Runs the statement.
+        statement: Reads the `$most` best entries. It returns how many there are, and those of the
+            repository in order.
+        wanted: The most entries.
+        parameters: Its other parameters.
+    """
+    most = wanted
+    while True:
+        most *= _WIDER
+        [record] = await run(statement, most=most, **parameters)
+        if len(record["found"]) >= wanted or record["read"] < most:
+            return [*record["found"]][:wanted]
 
 
 def full_text(repo_id: str, query: str, *, docstring: bool = False) -> str:

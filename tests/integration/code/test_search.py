@@ -1,6 +1,7 @@
 """Search, expansion, paths, impact and mentions through Cypher."""
 
 import pytest
+from integration.code.conftest import Repository
 from integration.code.test_indexing import SHOP
 from neo4j.exceptions import ClientError
 
@@ -114,6 +115,50 @@ def test_repositories_do_not_mix(shop, repository):
         "web/page.js",
     }
     assert "price_of_other" not in {row["name"] for row in rows}
+
+
+@pytest.fixture
+def crowd(shop, code_root):
+    """A repository whose id has the words of another's, and whose functions take all places."""
+    folder = code_root / f"{shop.id}-copy"
+    folder.mkdir()
+    made = Repository(shop.session, folder)
+    made.write(shop__shop_py="".join(f"def shop_shop_{n}(): pass\n" for n in range(100)))
+    made.index()
+    return made
+
+
+@pytest.mark.parametrize("leg", ["graph", "sparse"])
+def test_another_repository_takes_no_places(shop, crowd, leg):
+    """Words are found however many chunks of a repository whose id is alike fit them better."""
+    rows = shop.call("search", "shop", {"legs": [leg], "limit": 2, "hops": 0})
+
+    assert {row["filePath"] for row in rows} <= {"shop/prices.py", "shop/cart.py"}
+    assert len(rows) == 2
+
+
+@pytest.mark.slow
+def test_another_repository_is_no_nearer(shop, crowd):
+    """The nearest chunks are found however many of another repository are nearer."""
+    session = shop.session
+    near = """
+        MATCH (c:Chunk {repo_id: $id})
+        CALL db.create.setNodeVectorProperty(c, 'embedding', $vector) FINISH
+    """
+    index = """
+        CREATE VECTOR INDEX chunk_embedding IF NOT EXISTS FOR (c:Chunk) ON (c.embedding)
+        OPTIONS {indexConfig: {`vector.dimensions`: 2, `vector.similarity_function`: 'cosine'}}
+    """
+    for repository, vector in ((crowd, [1.0, 0.0]), (shop, [1.0, 1.0])):
+        session.run(near, id=repository.id, vector=vector).consume()
+    try:
+        session.run(index).consume()
+        session.run("CALL db.awaitIndexes()").consume()
+        rows = shop.call("search", "cost", {"legs": ["dense"], "limit": 2, "vector": [1.0, 0.0]})
+    finally:
+        session.run("DROP INDEX chunk_embedding IF EXISTS").consume()
+
+    assert len(rows) == 2
 
 
 def test_a_search_that_cannot_be_done_is_refused(shop):
