@@ -122,9 +122,11 @@ _CREATE_ENTITIES: Final[LiteralString] = f"""
     CREATE (e)-[:DEFINED_IN]->(c)
     FINISH
 """
+# A chunk that has only moved keeps the embedding of its text.
 _CHANGE_CHUNKS: Final[LiteralString] = f"""
     {HELD}
-    UNWIND $rows AS row MATCH (c:Chunk {{id: row.id}}) SET c = row FINISH
+    UNWIND $rows AS row MATCH (c:Chunk {{id: row.id}})
+    SET c = row {{.*, embedding: CASE c.text WHEN row.text THEN c.embedding END}} FINISH
 """
 _CHANGE_ENTITIES: Final[LiteralString] = f"""
     {HELD}

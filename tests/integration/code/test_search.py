@@ -295,6 +295,32 @@ def test_embeddings_find_what_means_the_same(shop, outside):
     assert away[0]["notices"] == ["dense: The embeddings' API has answered 503"]
 
 
+@pytest.fixture
+def embedded(shop):
+    """The shop, each of whose chunks has an embedding."""
+    embed = """
+        MATCH (c:Chunk {repo_id: $id})
+        CALL db.create.setNodeVectorProperty(c, 'embedding', [1.0, 0.5]) FINISH
+    """
+    shop.session.run(embed, id=shop.id).consume()
+    return shop
+
+
+def without_embedding(repository):
+    query = "MATCH (c:Chunk {repo_id: $id}) WHERE c.embedding IS NULL RETURN c.text AS text"
+    return {row["text"] for row in repository.session.run(query, id=repository.id)}
+
+
+def test_a_chunk_that_has_moved_keeps_its_embedding(embedded):
+    """A line above moves the chunks below it; only the one whose text changes loses it."""
+    text = (embedded.folder / "shop/prices.py").read_text()
+    embedded.write(shop__prices_py="# Prices.\n" + text.replace("return 1", "return 2"))
+    embedded.index()
+
+    changed = {"# Prices.\n", "def standard(item):\n    return 2\n\n"}
+    assert without_embedding(embedded) == changed
+
+
 def test_imports_are_found_only_if_they_are_asked_for(shop):
     """Many files import a name that one defines: by default only the definition is found."""
     options = {"legs": ["graph"], "hops": 0}
