@@ -28,11 +28,15 @@ _WITHOUT: Final[LiteralString] = """
     MATCH (c:Chunk) WHERE c.repo_id = $repoId AND c.file_path >= '' AND c.embedding IS NULL
     RETURN c.id AS id, left(c.text, $longest) AS text ORDER BY c.file_path, c.start_line LIMIT $most
 """
+# A chunk may have got another text while the embedder worked. The SET locks it, so that the text
+# stays from then on.
 _SET: Final[LiteralString] = """
     UNWIND $rows AS row
     MATCH (c:Chunk {id: row.id})
+    SET c.id = c.id
+    WITH c, row WHERE left(c.text, $longest) = row.text
     CALL db.create.setNodeVectorProperty(c, 'embedding', row.embedding)
-    FINISH
+    RETURN count(*) AS embedded
 """
 _LEFT: Final[LiteralString] = """
     MATCH (c:Chunk) WHERE c.repo_id = $repoId AND c.file_path >= '' AND c.embedding IS NULL
@@ -76,13 +80,14 @@ async def embed_chunks(
     # Before the caller's transaction reads chunks: an index waits until nobody does.
     await _prepare(run_apart, embedder)
     chunks = [*await run(_WITHOUT, repoId=repo_id, most=most, longest=_LONGEST)]
+    embedded = 0
     for begin in range(0, len(chunks), _BATCH):
         batch = chunks[begin : begin + _BATCH]
         vectors = await embedder.embed([chunk["text"] for chunk in batch])
         rows = [
-            {"id": chunk["id"], "embedding": vector}
-            for chunk, vector in zip(batch, vectors, strict=True)
+            {**chunk, "embedding": vector} for chunk, vector in zip(batch, vectors, strict=True)
         ]
-        await run(_SET, rows=rows)
+        [record] = await run(_SET, rows=rows, longest=_LONGEST)
+        embedded += record["embedded"]
     [record] = await run(_LEFT, repoId=repo_id)
-    return Embedded(embedded=len(chunks), left=record["left"])
+    return Embedded(embedded=embedded, left=record["left"])

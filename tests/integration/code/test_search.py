@@ -1,9 +1,12 @@
 """Search, expansion, paths, impact and mentions through Cypher."""
 
 import pytest
+from fix_waiting import awaited
 from integration.code.conftest import Repository
 from integration.code.test_indexing import SHOP
 from neo4j.exceptions import ClientError
+
+from sidecypher_procedures.code.vectors import embed_chunks
 
 MORE = {
     "tests__test_cart_py": """
@@ -319,6 +322,29 @@ def test_a_chunk_that_has_moved_keeps_its_embedding(embedded):
 
     changed = {"# Prices.\n", "def standard(item):\n    return 2\n\n"}
     assert without_embedding(embedded) == changed
+
+
+@awaited
+async def test_a_chunk_that_changes_meanwhile_gets_no_embedding_of_its_old_text(shop):
+    """What is indexed while the embedder works is left for the next call."""
+
+    async def run(statement, **parameters):
+        return shop.session.run(statement, parameters).data()
+
+    class Slow:
+        async def embed(self, texts):
+            if len(texts) > 1:
+                shop.write(main_py="print('none')\n")
+                shop.index()
+            return [[1.0, 0.5] for _ in texts]
+
+    try:
+        done = await embed_chunks(run, run, shop.id, Slow(), 1000)
+    finally:
+        shop.session.run("DROP INDEX chunk_embedding IF EXISTS").consume()
+
+    assert without_embedding(shop) == {"print('none')"}
+    assert done.left == 1
 
 
 def test_imports_are_found_only_if_they_are_asked_for(shop):
