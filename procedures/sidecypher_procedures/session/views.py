@@ -28,7 +28,8 @@ _SESSION: Final = """
         } AS messages
 """
 # An index returns sessions in order, if conditions and ORDER BY name all of its properties. The
-# exact comparison follows after a WITH, so that no plan starts with it.
+# exact comparison follows after a WITH, so that no plan starts with it. It is in one zone, since
+# Neo4j orders equal instants of different zones as different values.
 _OLDER: Final = "s.created_at < datetime($before) + duration({nanoseconds: 1}) AND s.id IS NOT NULL"
 _RETURN: Final = """
     LIMIT $limit
@@ -37,7 +38,8 @@ _RETURN: Final = """
         toString(datetime({datetime: s.created_at, timezone: 'Z'})) + ' ' + s.id AS cursor
 """
 _WANTED: Final = """
-    WITH s WHERE (s.created_at < datetime($before) OR s.id < $beforeId)
+    WITH s WHERE (s.id < $beforeId
+        OR datetime({datetime: s.created_at, timezone: 'Z'}) < datetime($before))
     AND ($workflow IS NULL OR s.workflow = $workflow)
 """
 _ALL: Final = f"""

@@ -269,6 +269,25 @@ def test_a_session_is_found_by_its_state(sessions):
     assert [row["id"] for row in first + rest] == names[::-1]
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kolkata"])
+def test_pages_of_sessions_end_whatever_the_zone_of_the_server_is(sessions, session, zone):
+    """Neo4j writes times in its zone, and the pages of `session.list` have each session once."""
+    workflow = sessions.define({"root": ("set", {})})
+    names = [sessions.start(workflow) for _ in range(3)]
+    moved = """
+        MATCH (s:SESSION {workflow: $workflow})
+        SET s.created_at = datetime({datetime: s.created_at, timezone: $zone})
+    """
+    session.run(moved, workflow=workflow, zone=zone).consume()
+
+    found, page = [], {"limit": 1, "workflow": workflow}
+    while (rows := sessions.call("list", page)) and len(found) < 4:
+        found += [row["id"] for row in rows]
+        page["cursor"] = rows[0]["cursor"]
+
+    assert found == names[::-1]
+
+
 def test_a_session_is_waited_for(sessions, driver):
     """`session.waitFor` answers once the session has the status, or the time is over."""
     name = sessions.begin({"root": ("request", ASK)})
