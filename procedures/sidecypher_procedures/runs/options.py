@@ -1,6 +1,6 @@
 """MAP arguments of the `runs` procedures: events, plans, comments and options."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal, Self, get_args
 from uuid import uuid4
 
@@ -110,6 +110,14 @@ def _result(value: str) -> str:
     return value
 
 
+def _in_utc(moment: datetime) -> datetime:
+    """Return an instant in the zone of all others: Neo4j puts equal ones in the order of zones."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("in UTC it is before the year 1 or after 9999") from None
+
+
 TypeName = Annotated[str, AfterValidator(_type)]
 Content = Annotated[str, AfterValidator(_content)]
 RequiredText = Annotated[str, AfterValidator(_content), AfterValidator(_not_blank)]
@@ -131,7 +139,8 @@ class EventFields(Options):
 
     id: Annotated[Id | None, Description("its id; a new one by default")] = None
     created_at: Annotated[
-        datetime | None, Description("when it happened; when it is written by default")
+        Annotated[datetime, AfterValidator(_in_utc)] | None,
+        Description("when it happened; when it is written by default"),
     ] = None
     parent_ids: Annotated[
         list[Id] | None,

@@ -1,6 +1,6 @@
 """What is seen of runs, on a real Neo4j."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from docs.pages import cypher_blocks
@@ -297,6 +297,22 @@ def test_calls_are_listed_in_pages(runs, branched):
     assert [row["id"] for row in runs.call("toolCalls", "search", page)] == ["o0", "c1"]
     names = runs.call("toolCalls", "search", {"createdAfter": after(110), "runId": other})
     assert [row["id"] for row in names] == ["o2", "o1", "o0"]
+
+
+@pytest.mark.parametrize("of_run", [False, True])
+def test_pages_of_calls_lose_none_of_one_time_in_different_zones(runs, of_run):
+    """Agents in different places may give one instant in different zones."""
+    run, tool = runs.new(), "clock"
+    for number, hours in enumerate([2, -5, 0, -5]):
+        at = NOON.astimezone(timezone(timedelta(hours=hours)))
+        runs.append(run, "toolCall", id=f"{of_run}-{number}", toolName=tool, createdAt=at)
+
+    found, page = [], {"limit": 1, **({"runId": run} if of_run else {})}
+    while rows := runs.call("toolCalls", tool, page):
+        found += [row["id"] for row in rows if row["runId"] == run]
+        page["cursor"] = rows[0]["cursor"]
+
+    assert found == [f"{of_run}-{number}" for number in (3, 2, 1, 0)]
 
 
 def test_calls_of_a_fork_are_those_of_its_lineage(runs, branched):
