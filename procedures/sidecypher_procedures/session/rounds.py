@@ -467,13 +467,23 @@ class Round:
         changes, session = self._changes, self._session
         if self._is_over:
             self._failed = list(dict.fromkeys([*self._failed, *session.names]))
-            changes.closed += cancelled(session)
+            self._close_requests()
         else:
             self._follow()
         changes.session |= {"seq": self._seq, "failed_steps": self._failed, **self._status()}
         await write_mirrored(self._tx, session, changes)
         if session.status in ENDED:
             self.sessions += await tell_parent(self._tx, session)
+
+    def _close_requests(self) -> None:
+        """Ask nothing more, and end the time that answers had: a retried session asks again."""
+        changes, pending = self._changes, self._session.pending
+        changes.closed += cancelled(self._session)
+        changes.released += [
+            each.step.id for each in pending if each.claim and each.claim["kind"] == "request"
+        ]
+        changes.requests.clear()
+        changes.claims = [each for each in changes.claims if each["kind"] != "request"]
 
     def _follow(self) -> None:
         """Work out the next steps."""

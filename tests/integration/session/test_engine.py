@@ -259,6 +259,32 @@ def test_a_failed_session_is_retried_from_the_failed_step(sessions, session):
     assert len(found["errors"]) == 2
 
 
+def test_a_retried_session_asks_again(sessions):
+    """A request that was closed with its session is open again, whatever time it had."""
+    steps = {name: ("set", {}) for name in ("root", "a", "b", "c")}
+    session = sessions.begin(
+        {**steps, "ask": ("request", ASK, {"timeoutMs": 3_600_000})},
+        [("root", "ask"), ("root", "a"), ("a", "b"), ("b", "c")],
+        maxRounds=3,
+    )
+    assert (sessions.status(session), sessions.requests(session)) == ("error", [])
+
+    assert sessions.one("retry", session)["status"] == "awaiting_input"
+    assert sessions.input(session, "Ann")["status"] == "completed"
+
+
+def test_a_session_that_has_failed_asks_nobody(sessions):
+    """What a step asks in the round that ends its session is no open request."""
+    session = sessions.begin(
+        {**{name: ("set", {}) for name in ("root", "a", "b", "c", "d")}, "ask": ("request", ASK)},
+        [("root", "a"), ("a", "b"), ("b", "a"), ("root", "c"), ("c", "d"), ("d", "ask")],
+        maxOutputsPerStep=1,
+    )
+
+    assert sessions.status(session) == "error"
+    assert sessions.requests(session) == []
+
+
 def test_a_session_runs_one_step_at_a_time(sessions):
     """`session.step` runs one step, in order; `run: false` runs none at the start."""
     session = sessions.begin({"root": ("set", {}), "b": ("set", {})}, [("root", "b")], run=False)
