@@ -57,7 +57,7 @@ def parts_of(runs: Mapping[str, list[Entry]]) -> Iterable[dict[str, list[Entry]]
     part: dict[str, list[Entry]] = {}
     size = 0
     for run_id, entries in runs.items():
-        added = sum(entry.size for entry in entries)
+        added = sum(len(entry.text) for entry in entries)
         if part and size + added > _BATCH_BYTES:
             yield part
             part, size = {}, 0

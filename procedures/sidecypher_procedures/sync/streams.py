@@ -97,14 +97,14 @@ class Entry:
         position: Its id in the stream, such as ``1700000000000-0``.
         run_id: The run of its event.
         event: The event as `runs.append` takes it, with its id.
-        size: The length of its event in JSON.
+        text: The event in JSON, as it came.
         is_dead: Whether it is a dead letter.
     """
 
     position: str
     run_id: str
     event: Mapping[str, Any]
-    size: int = 0
+    text: str = ""
     is_dead: bool = False
 
     @classmethod
@@ -120,12 +120,12 @@ class Entry:
         event = parsed_event(text)
         if not isinstance(event.get("id"), str):
             raise ValueError("its event is not a JSON object with an `id`")  # noqa: TRY004 - one kind
-        return cls(position, run_id, event, len(text), is_dead)
+        return cls(position, run_id, event, text, is_dead)
 
     @property
     def fields(self) -> dict[str, str]:
         """Its fields in the stream."""
-        return fields_of(self.run_id, self.event)
+        return {"run": self.run_id, "event": self.text}
 
     @property
     def event_id(self) -> str:
@@ -136,7 +136,7 @@ class Entry:
     def parent_ids(self) -> list[str]:
         """Ids of the parents that its event names."""
         given = self.event.get("parentIds")
-        return given if isinstance(given, list) else []
+        return [each for each in given if isinstance(each, str)] if isinstance(given, list) else []
 
 
 def parsed_event(text: str) -> dict[str, Any]:

@@ -27,8 +27,10 @@ _TRY_AGAIN: Final = ("Neo.TransientError.", "Neo.ClientError.Transaction.")
 # The sidecar stops, is busy, or is away; a call was cancelled, or had no time left.
 _AWAY: Final = frozenset({"SC-207", "SC-210", "SC-211", "SC-212", "SC-213"})
 
+_NO_VALUE: Final = "SC-215"
+
 # An argument has the wrong type, or is too large for a message.
-_BAD_ARGUMENTS: Final = frozenset({"SC-204", "SC-215", "SC-216"})
+_BAD_ARGUMENTS: Final = frozenset({"SC-204", _NO_VALUE, "SC-216"})
 
 _UNKNOWN_PARENT: Final = "SC-904"
 
@@ -140,6 +142,10 @@ async def write(
         raise _problem(error) from None
     except SidecypherError as error:
         raise Refused(error.code, error.message) from None
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        # The driver cannot send it. The error's text may hold data.
+        reason = f"Neo4j does not have one of its values ({type(error).__name__})"
+        raise Refused(_NO_VALUE, reason) from None
 
 
 def _problem(error: CypherError) -> Away | Refused:

@@ -1,6 +1,7 @@
 """Events that are published to Redis reach the graph, each once and in order."""
 
 import json
+import math
 import signal
 
 import pytest
@@ -178,6 +179,32 @@ def test_a_foreign_entry_becomes_a_dead_letter(sync, fields):
     assert letter.run_id is None
     assert letter.reason.startswith(("its event", "it lacks"))
     assert sync.command("drop", "--foreign") == {"dropped": 1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "more",
+    [{"content": "half of a pair: \ud83d"}, {"metadata": {"n": math.nan}}, {"parentIds": [["a"]]}],
+    ids=["half a pair", "not a number", "a list as id"],
+)
+def test_an_event_that_the_graph_cannot_hold_becomes_a_dead_letter(sync, more):
+    """A program in another language parks its run by it, and other runs of the stream go on."""
+    run, other = sync.new_run(), sync.new_run()
+    while stream_of(other) != stream_of(run):
+        other = sync.new_run()
+    event = json.dumps({"id": f"of {run}", "type": "userMessage", **more})
+    sync.redis.xadd(stream_of(run), {"run": run, "event": event})
+    sync.publish(run, "message 0")
+    sync.publish(other, "message 0")
+    sync.start()
+    sync.await_contents(other, texts(0))
+    first, second = sync.dead(run)
+    assert (first.event_id, second.code) == (f"of {run}", "SC-940")
+    [(_, fields)] = sync.redis.xrange(dead_key(partition_of(run, PARTITIONS)), count=1)
+    assert fields["event"] == event
+    assert sync.command("drop", run, "--event", first.event_id) == {"dropped": 1}
+    sync.command("requeue", run)
+    sync.await_contents(run, texts(0))
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ REFUSED = Refused("SC-904", "refused")
 
 
 def entries(run, count, size=1):
-    return [Entry(f"{place}-0", run, {"id": f"{run}{place}"}, size) for place in range(count)]
+    return [Entry(f"{place}-0", run, {"id": f"{run}{place}"}, "." * size) for place in range(count)]
 
 
 def written_and_held(runs, bad):

@@ -3,8 +3,10 @@
 import pytest
 
 from sidecypher_procedures.sync.errors import InvalidEvent, SyncSettingsError
+from sidecypher_procedures.sync.postgres.decisions import decisions_in
 from sidecypher_procedures.sync.postgres.outbox import PostgresOutbox, add_event
 from sidecypher_procedures.sync.postgres.settings import PostgresSettings, postgres_url
+from sidecypher_procedures.sync.streams import Entry
 
 
 @pytest.mark.parametrize(
@@ -24,6 +26,15 @@ def test_an_event_that_cannot_be_written_is_not_added(run, event, told):
     """The error names the field; no statement is sent."""
     with pytest.raises(InvalidEvent, match=told):
         next(add_event("sidecypher", run, event))
+
+
+def test_only_an_action_with_a_name_decides_about_a_plan():
+    """Other programs may have an `action` of any kind in the metadata of their events."""
+    told = {"draftId": "d", "planId": "p", "userId": "ann"}
+    actions = ["approve", ["approve"], {"approve": True}, "edit", None]
+    events = [{"id": "e", "metadata": {**told, "action": action}} for action in actions]
+    [decision] = decisions_in(Entry("1", "r", event) for event in events)
+    assert decision["action"] == "approve"
 
 
 def test_the_environment_names_the_schema(monkeypatch):

@@ -93,7 +93,7 @@ class Batch:
                 self._unreadable[position] = str(problem)
         if event["id"] != claim.event_id:
             self._unreadable[position] = "the `id` of its event is not its `event_id`"
-        return Entry(position, claim.run_id, event, claim.size)
+        return Entry(position, claim.run_id, event, claim.body or "")
 
     async def _append(self, runs: Mapping[str, Sequence[Entry]]) -> None:
         """Write entries in one transaction of Neo4j, and delete their rows.

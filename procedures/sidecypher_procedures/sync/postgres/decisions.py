@@ -39,10 +39,11 @@ def _decision(event: Mapping[str, Any]) -> dict[str, Any] | None:
     metadata = event.get("metadata")
     if not isinstance(metadata, dict) or not {"draftId", PLAN} <= metadata.keys():
         return None
-    if metadata.get("action") not in _DECISIONS:
+    action = metadata.get("action")
+    if not isinstance(action, str) or action not in _DECISIONS:
         return None
     return {
-        "action": metadata["action"],
+        "action": action,
         "plan": metadata[PLAN],
         "user": metadata.get("userId"),
         "message": str(event.get("content"))[:_LONGEST_MESSAGE],

@@ -222,8 +222,15 @@ def test_a_dropped_letter_lets_the_run_go_on(outbox):
         (json.dumps({"type": "status", "content": "x" * 16_000_000}), "16000"),
         (json.dumps({"type": "status", "content": "x" * 2_000_000}), "2000000 bytes"),
         ("[" * 6000 + "]" * 6000, "not JSON"),
+        (json.dumps({"type": "status", "content": "half of a pair: \ud83d"}), "its values"),
+        (json.dumps({"type": "status", "metadata": {"n": 2**64}}), "its values"),
+        ('{"type": "status", "metadata": ' + '{"a":' * 900 + "7" + "}" * 901, "its values|deep"),
+        ('{"type": "status", "parentIds": [["a"]]}', "parentIds"),
     ],
-    ids=["no object", "other id", "no time", "no type", "no text", "16 MB", "2 MB", "deep"],
+    ids=[
+        *("no object", "other id", "no time", "no type", "no text", "16 MB", "2 MB", "deep"),
+        *("half a pair", "65 bits", "900 levels", "a list as id"),
+    ],
 )
 def test_a_row_that_is_no_event_becomes_a_dead_letter(outbox, body, reason):
     """What no publisher has written parks its run only, and other runs go on."""
