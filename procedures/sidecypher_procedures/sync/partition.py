@@ -1,6 +1,7 @@
 """One partition: its entries are read, written to the graph, and acknowledged, in this order."""
 
 import asyncio
+import itertools
 import json
 import random
 import time
@@ -95,11 +96,13 @@ class Partition:
         """
         await self._until_answered(self._writer.claim)
         await self._create_group()
-        await self._recover()
+        read: list[Entry] = []
         while True:
-            await self._write_requeued()
-            await self._write(await self._read())
+            await self._recover(read)
+            await self._write(read)
             await self._trim()
+            await self._write_requeued()
+            read = await self._read()
 
     async def _create_group(self) -> None:
         exists = await self._redis.exists(self._stream)
@@ -108,18 +111,25 @@ class Partition:
             # From the first entry: what was published before the first consumer counts, too.
             await self._redis.xgroup_create(self._stream, GROUP, id="0", mkstream=True)
 
-    async def _recover(self) -> None:
+    async def _recover(self, read: Iterable[Entry]) -> None:
         """Write what the consumer before had read and not acknowledged, one by one.
 
         So a delivery counts for the one entry that is being written, and an entry that ends each of
         its consumers becomes a dead letter alone.
+
+        Args:
+            read: What this one has just read. The one before, which may read until it learns that
+                its lease is lost, has entries from before it.
         """
+        waiting = (each.entries for each in self._waiting.values())
+        own = {entry.position for entry in itertools.chain(read, *waiting)}
         last = "-"
         while page := await self._redis.xpending_range(
             self._stream, GROUP, min=last, max="+", count=self._settings.batch
         ):
             for each in page:
-                await self._recover_one(each["message_id"], each["times_delivered"])
+                if each["message_id"] not in own:
+                    await self._recover_one(each["message_id"], each["times_delivered"])
             last = f"({page[-1]['message_id']}"
 
     async def _recover_one(self, position: str, deliveries: int) -> None:
