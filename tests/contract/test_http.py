@@ -1,5 +1,6 @@
 """What HTTP alone does: requests, statuses, streams, bounds."""
 
+import contextlib
 import json
 import socket
 
@@ -334,6 +335,33 @@ def test_silent_connections_shut_nobody_out(stand, http):
     finally:
         for each in silent:
             each.close()
+
+
+def test_connections_that_come_together_do_not_pass_the_limit(stand):
+    """Each of many connections that are accepted at once costs a silent one, not all the same."""
+    address = ("127.0.0.1", stand.http.port)
+    beyond = 100
+    clients = [socket.socket() for _ in range(MOST_CONNECTIONS + beyond)]
+    try:
+        for each in clients:
+            each.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                each.connect(address)
+
+        wait_until(lambda: sum(map(is_closed, clients)) >= beyond)
+    finally:
+        for each in clients:
+            each.close()
+
+
+def is_closed(client):
+    """Tell whether the server has closed a connection on which it sends nothing."""
+    try:
+        return client.recv(1) == b""
+    except BlockingIOError:
+        return False
+    except ConnectionError:
+        return True
 
 
 # Catalogue and OpenAPI

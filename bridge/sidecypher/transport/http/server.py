@@ -166,7 +166,7 @@ class _Connections:
     """Open connections, of which silent ones are closed before they reach the limit."""
 
     def __init__(self) -> None:
-        self._open: dict[Any, asyncio.BaseTransport] = {}
+        self._open: dict[Any, asyncio.Transport] = {}
         self._busy: set[Any] = set()
 
     def protocol(self) -> type[H11Protocol]:
@@ -184,13 +184,16 @@ class _Connections:
 
         return Counted
 
-    def opened(self, transport: asyncio.BaseTransport) -> None:
+    def opened(self, transport: asyncio.Transport) -> None:
         """Add a connection; at the limit, close a silent one."""
         if len(self._open) >= MOST_CONNECTIONS:
             silent = next((peer for peer in self._open if peer not in self._busy), None)
-            # All of them wait for answers, so the new one is closed.
-            evicted = transport if silent is None else self._open[silent]
-            evicted.abort()  # type: ignore[attr-defined]
+            if silent is None:
+                # All of them wait for answers, so the new one is closed.
+                transport.abort()
+                return
+            # Its end is told later, and more connections may be opened before.
+            self._open.pop(silent).abort()
         self._open[_peer(transport)] = transport
 
     def lost(self, transport: asyncio.BaseTransport) -> None:
