@@ -481,6 +481,20 @@ def test_a_new_supervisor_stops_the_orphans_of_a_killed_one(home):
     assert after.processes[0].alive
 
 
+def test_a_supervisor_that_is_killed_while_it_stops_orphans_forgets_none(home):
+    """What two supervisors in a row have left behind is stopped by whoever comes next."""
+    slow = child("slow", before="signal.signal(signal.SIGTERM, signal.SIG_IGN)", stop_grace=30)
+    first = launch(home, slow)
+    os.kill(first.pid, signal.SIGKILL)
+    wait_until(lambda: not read_state(home).alive)
+    with subprocess.Popen(command(home, slow)) as second:
+        wait_until(lambda: read_state(home).pid == second.pid)
+        second.kill()
+
+    assert [entry.pid for entry in read_state(home).orphans] == [first.processes[0].pid]
+    os.kill(first.processes[0].pid, signal.SIGKILL)
+
+
 def test_a_foreign_process_with_a_recorded_pid_is_spared(home):
     """A process is ours only when its start time fits too, so a reused pid is never signalled."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as foreign:

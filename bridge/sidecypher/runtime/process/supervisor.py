@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import psutil
+from msgspec.structs import replace
 
 from sidecypher.errors import SidecypherError
 from sidecypher.host.locks import file_lock
@@ -64,8 +65,9 @@ class Supervisor:
 
     def _supervise(self, wakeup: Wakeup) -> None:
         before = read_state(self._home)
-        # Nothing runs yet, so a home that cannot be written ends the start here.
-        self._write(self._state())
+        # With those that a killed supervisor has left: this one may be killed before they end.
+        # Nothing else runs yet, so a home that cannot be written ends the start here.
+        self._write(replace(self._state(), processes=before.orphans if before else ()))
         try:
             stop_orphans(before)
             for spec in self._plan():
