@@ -1,13 +1,13 @@
 """S21: somebody else takes Bolt's port while Neo4j restarts."""
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
 import threading
 
 import httpx
-import psutil
 import pytest
 from fix_waiting import awaited, wait_until
 
@@ -15,7 +15,7 @@ from sidecypher import BoltClient, Neo4jUnavailable
 from sidecypher.host.address import bolt_address
 from sidecypher.host.credentials import load_credentials
 from sidecypher.host.settings import load_settings
-from sidecypher.runtime.process.state import ProcessState, State, write_state
+from sidecypher.runtime.process.state import ProcessState, State, start_of, write_state
 
 PASSWORD = "the administrator's"
 
@@ -73,9 +73,9 @@ def home(tmp_path, squatter):
     load_credentials(home / "run")
     (home / "neo4j-password").write_text(PASSWORD + "\n")
     (home / "ports.json").write_text(f'{{"bolt": {squatter.port}, "http": 1}}')
-    own = psutil.Process()
-    entry = ProcessState("neo4j", own.pid, own.create_time(), "ready", 0)
-    write_state(home, State(own.pid, own.create_time(), "ready", (entry,)))
+    own, start = os.getpid(), start_of(os.getpid())
+    entry = ProcessState("neo4j", own, start, "ready", 0)
+    write_state(home, State(own, start, "ready", (entry,)))
     return home
 
 

@@ -5,7 +5,6 @@ import socket
 import threading
 
 import msgspec
-import psutil
 import pytest
 
 from sidecypher.cli import sidecars, status
@@ -15,7 +14,7 @@ from sidecypher.errors import ReloadFailed
 from sidecypher.host.credentials import load_credentials
 from sidecypher.host.rendezvous import Announcement, Membership
 from sidecypher.host.settings import load_settings
-from sidecypher.runtime.process.state import ProcessState, State, write_state
+from sidecypher.runtime.process.state import ProcessState, State, start_of, write_state
 
 # Nothing listens on port 1.
 SIDECAR = Announcement("5f0c", os.getpid(), "127.0.0.1", 1, 1, 3, {})
@@ -28,8 +27,8 @@ def settings(home, tmp_path):
 
 
 def supervised(home, pid):
-    started = psutil.Process().create_time()
-    write_state(home, State(pid=pid, create_time=started, status="ready"))
+    started = start_of(os.getpid())
+    write_state(home, State(pid=pid, start=started, status="ready"))
 
 
 def test_the_sidecars_of_up_are_in_the_home(settings, home):
@@ -80,7 +79,7 @@ def test_a_sidecar_that_does_not_answer_is_not_ready(sidecar):
 @pytest.mark.usefixtures("settings")
 def test_commands_that_talk_to_neo4j_ask_no_sidecar(home, monkeypatch):
     """They look whether the processes run; a frozen sidecar would take 2 s to answer nothing."""
-    started = psutil.Process().create_time()
+    started = start_of(os.getpid())
     neo4j = ProcessState("neo4j", os.getpid(), started, "ready", 0)
     write_state(home, State(os.getpid(), started, "ready", (neo4j,)))
     load_credentials(home / "run")

@@ -24,7 +24,7 @@ from sidecypher.host.credentials import load_credentials
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Javas
 from sidecypher.runtime.lockfile import load_compiler_lock
-from sidecypher.runtime.process.state import ProcessState, State, write_state
+from sidecypher.runtime.process.state import ProcessState, State, start_of, write_state
 
 START_YOURS = "Run `sidecypher serve`; see docs/existing-neo4j.md."
 SECRET = "hunter2-hunter2"
@@ -413,11 +413,10 @@ def test_what_the_supervisor_wrote_down_is_compared_with_what_runs(
     context, home, *, supervisor, process, status, state, said
 ):
     """A process that has gone, one that was restarted, and a killed supervisor are told apart."""
-    own = psutil.Process()
-    living = {"pid": own.pid, "create_time": own.create_time()}
+    living = {"pid": os.getpid(), "start": start_of(os.getpid())}
     neo4j = ProcessState(**{"name": "neo4j", "status": "ready", "restarts": 0, **living, **process})
     (home / "run").mkdir(parents=True)
-    supervised = living if supervisor else {**living, "create_time": 1.0}
+    supervised = living if supervisor else {**living, "start": ""}
     write_state(home, State(**supervised, status=status, processes=(neo4j,)))
     found = installation.look_at_processes(context())
 

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psutil
 import pytest
@@ -22,6 +23,7 @@ from sidecypher.runtime.process.state import (
     State,
     find_process,
     read_state,
+    start_of,
     state_file,
     write_state,
 )
@@ -288,8 +290,8 @@ def test_what_ends_by_itself_meanwhile_is_waited_for(home, monkeypatch):
     """A process that was found and is gone when it shall be ended gets its successor too."""
     launch(home, child("second"))
 
-    def found_and_gone(pid, create_time):
-        found = find_process(pid, create_time)
+    def found_and_gone(pid, start):
+        found = find_process(pid, start)
         found.kill()
         wait_until(lambda: one(home, "second").pid != pid)
         return found
@@ -500,13 +502,26 @@ def test_a_foreign_process_with_a_recorded_pid_is_spared(home):
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as foreign:
         state = launch(home, child("first"))
         stop(home)
-        old = state.processes[0].create_time - 100
+        old = state.processes[0].start
         entry = type(state.processes[0])("first", foreign.pid, old, "ready", 0)
         write_state(home, State(foreign.pid, old, "ready", (entry,)))
 
         assert not read_state(home).alive
         assert not stop(home)
         assert foreign.poll() is None
+
+
+def test_a_corrected_clock_hides_no_process(tmp_path, monkeypatch):
+    """A process is found although the time of its start is an hour later than it was."""
+    own = psutil.Process()
+    start, began = start_of(own.pid), own.create_time()
+    facts = dict(line.split(maxsplit=1) for line in Path("/proc/stat").read_text().splitlines())
+    (tmp_path / "stat").write_text(f"btime {int(facts['btime']) + 3600}\n")
+    (tmp_path / str(own.pid)).symlink_to(f"/proc/{own.pid}")
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
+
+    assert psutil.Process().create_time() > began + 3000
+    assert find_process(own.pid, start) == own
 
 
 def test_a_process_that_ignores_sigterm_is_killed(home):

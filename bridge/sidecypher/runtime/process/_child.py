@@ -16,7 +16,7 @@ from sidecypher.runtime.process.spec import (
     log_tail,
     sweep_session,
 )
-from sidecypher.runtime.process.state import ProcessState, Status
+from sidecypher.runtime.process.state import ProcessState, Status, start_of
 from sidecypher.telemetry.calls import logger
 
 
@@ -49,7 +49,7 @@ class Child:
         self.status: Status = "starting"
         self._backoff = backoff
         self._process: subprocess.Popen[bytes] | None = None
-        self._create_time = 0.0
+        self._start = ""
         self._restarts = 0
         self._was_ready = False
         self._launched_at = 0.0
@@ -66,7 +66,7 @@ class Child:
         return ProcessState(
             self.spec.name,
             pid,
-            self._create_time,
+            self._start,
             self.status,
             self._restarts,
             self.spec.stop_grace,
@@ -96,7 +96,7 @@ class Child:
                 hint="Check that its command is installed and may be executed.",
             )
             return
-        self._create_time = _create_time(self._process.pid)
+        self._start = _start(self._process.pid)
         self.status = "starting"
 
     def check(self) -> None:
@@ -197,11 +197,11 @@ _READY_POLL = 0.05  # seconds between two checks whether a process is ready
 _PROBES = 6  # probes of a ready process within its `hang_seconds`
 
 
-def _create_time(pid: int) -> float:
+def _start(pid: int) -> str:
     try:
-        return psutil.Process(pid).create_time()
+        return start_of(pid)
     except psutil.NoSuchProcess:
-        return 0.0
+        return ""
 
 
 def _ended(exit_code: int) -> str:

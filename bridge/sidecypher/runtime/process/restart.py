@@ -26,7 +26,7 @@ def restart_process(home: Path, name: str, *, timeout: float = READY_SECONDS) ->
         ServerFailed: Its successor is not ready in time, or the supervisor has stopped.
     """
     before = _running(home, name)
-    found = find_process(before.pid, before.create_time) if before else None
+    found = find_process(before.pid, before.start) if before else None
     if before is None or found is None:
         raise NotRunning(f"`{name}` does not run")
     # If it has just ended by itself, its supervisor starts it again anyway.

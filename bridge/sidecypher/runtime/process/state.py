@@ -11,8 +11,7 @@ from sidecypher.runtime.process.spec import KILL_SECONDS, PLAN_SECONDS
 
 Status = Literal["starting", "ready", "restarting", "stopping", "stopped", "failed"]
 
-_SAME_START_SECONDS = 2.0
-"""Tolerance of start times, which depend on the boot time and so on corrections of the clock."""
+_BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 
 
 class ProcessState(msgspec.Struct, frozen=True):
@@ -20,14 +19,14 @@ class ProcessState(msgspec.Struct, frozen=True):
 
     Attributes:
         pid: Process id; 0 while it waits for its restart.
-        create_time: Start time, seconds since 1970; differs for a later process with the same pid.
+        start: Its start, see `start_of`; a later process with the same pid has another one.
         stop_grace: Seconds it has to end by itself.
         stops_last: Whether it is stopped only when all others have ended.
     """
 
     name: str
     pid: int
-    create_time: float
+    start: str
     status: Status
     restarts: int
     stop_grace: float = 10.0
@@ -36,7 +35,7 @@ class ProcessState(msgspec.Struct, frozen=True):
     @property
     def alive(self) -> bool:
         """Whether this process, not another one with its pid, is running."""
-        return find_process(self.pid, self.create_time) is not None
+        return find_process(self.pid, self.start) is not None
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -53,14 +52,14 @@ class State(msgspec.Struct, frozen=True):
 
     Attributes:
         pid: The supervisor's own process id.
-        create_time: Start time, seconds since 1970.
+        start: Its start, see `start_of`.
         status: ``ready`` once every process was ready.
         processes: In the order they are started.
         failure: The failure, if `status` is ``failed``.
     """
 
     pid: int
-    create_time: float
+    start: str
     status: Status
     processes: tuple[ProcessState, ...] = ()
     failure: Failure | None = None
@@ -68,7 +67,7 @@ class State(msgspec.Struct, frozen=True):
     @property
     def alive(self) -> bool:
         """Whether the supervisor is running."""
-        return find_process(self.pid, self.create_time) is not None
+        return find_process(self.pid, self.start) is not None
 
     @property
     def running(self) -> bool:
@@ -94,13 +93,32 @@ class State(msgspec.Struct, frozen=True):
 _decode: Final = msgspec.json.Decoder(State).decode
 
 
-def find_process(pid: int, create_time: float) -> psutil.Process | None:
-    """Return the running process that has this pid and started at this time, or None."""
+def start_of(pid: int) -> str:
+    """Return what tells a process from all others with its pid: the boot, and ticks since then.
+
+    The time of day of its start would be another one after each correction of the clock.
+
+    Raises:
+        psutil.NoSuchProcess: There is none.
+    """
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
+    except (FileNotFoundError, ProcessLookupError):
+        raise psutil.NoSuchProcess(pid) from None
+    # Field 22 of `proc(5)`; the name before it may have spaces.
+    ticks = stat.rpartition(")")[2].split()[19]
+    # Sandboxes such as gVisor have no such file.
+    boot = _BOOT_ID.read_text(encoding="ascii").strip() if _BOOT_ID.exists() else ""
+    return f"{boot} {ticks}"
+
+
+def find_process(pid: int, start: str) -> psutil.Process | None:
+    """Return the running process that has this pid and this start, or None."""
     if pid <= 0:
         return None
     try:
         process = psutil.Process(pid)
-        same = abs(process.create_time() - create_time) < _SAME_START_SECONDS
+        same = start_of(pid) == start
         running = process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return None

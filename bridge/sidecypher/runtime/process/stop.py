@@ -24,7 +24,7 @@ def stop(home: Path) -> bool:
     state = read_state(home)
     if state is None:
         return False
-    supervisor = find_process(state.pid, state.create_time)
+    supervisor = find_process(state.pid, state.start)
     if supervisor is not None:
         end_processes({supervisor: state.stop_seconds + _MARGIN_SECONDS})
     return stop_orphans(read_state(home)) or supervisor is not None
@@ -42,7 +42,7 @@ def stop_orphans(state: State | None) -> bool:
             process: orphan
             for orphan in (state.orphans if state else ())
             if orphan.stops_last is stops_last
-            and (process := find_process(orphan.pid, orphan.create_time)) is not None
+            and (process := find_process(orphan.pid, orphan.start)) is not None
         }
         end_processes(
             {process: orphan.stop_grace for process, orphan in found.items()},

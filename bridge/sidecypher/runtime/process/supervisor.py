@@ -1,11 +1,11 @@
 """`Supervisor`: start, restart and stop the processes of a home."""
 
 import contextlib
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-import psutil
 from msgspec.structs import replace
 
 from sidecypher.errors import SidecypherError
@@ -14,7 +14,14 @@ from sidecypher.host.signals import Wakeup
 from sidecypher.runtime.errors import AlreadyRunning
 from sidecypher.runtime.process._child import Backoff, Child
 from sidecypher.runtime.process.spec import ProcessSpec, end_processes
-from sidecypher.runtime.process.state import Failure, State, Status, read_state, write_state
+from sidecypher.runtime.process.state import (
+    Failure,
+    State,
+    Status,
+    read_state,
+    start_of,
+    write_state,
+)
 from sidecypher.runtime.process.stop import stop_orphans
 
 Plan = Callable[[], Iterable[ProcessSpec]]
@@ -42,7 +49,8 @@ class Supervisor:
         self._children: list[Child] = []
         self._status: Status = "starting"
         self._failure: Failure | None = None
-        self._own = psutil.Process()
+        self._pid = os.getpid()
+        self._start = start_of(self._pid)
         self._written: State | None = None
 
     def run(self) -> None:
@@ -121,8 +129,7 @@ class Supervisor:
 
     def _state(self) -> State:
         children = tuple(child.state for child in self._children)
-        own = self._own
-        return State(own.pid, own.create_time(), self._status, children, self._failure)
+        return State(self._pid, self._start, self._status, children, self._failure)
 
     def _write_changes(self) -> None:
         """Write a changed state; processes keep running if the disk is full."""
