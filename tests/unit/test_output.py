@@ -1,6 +1,8 @@
 """What the commands print."""
 
 import io
+import json
+import math
 
 import pytest
 from rich.text import Text
@@ -44,6 +46,14 @@ def test_no_text_commands_the_terminal(show, printed):
     assert SHOWN in printed()
     for command in ("\x1b]", "\x9b", "\x07", "\x08", "\r", "\x1b[31m title"):
         assert command not in printed()
+
+
+def test_numbers_that_json_lacks_are_printed_as_texts(capsys):
+    """What `--json` prints is JSON, also where a FLOAT is none: other programs refuse `NaN`."""
+    output.show_json([{"score": math.nan}, {"range": [-math.inf, 0.5, math.inf]}])
+
+    printed = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert printed == [{"score": "NaN"}, {"range": ["-Infinity", 0.5, "Infinity"]}]
 
 
 @pytest.mark.parametrize("is_watched", [True, False])

@@ -63,8 +63,10 @@ def results_alone() -> Iterator[None]:
 
 
 def show_json(value: object) -> None:
-    """Print one JSON document."""
-    sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
+    """Print one JSON document; values that JSON lacks are printed as strings."""
+    # Python writes NaN and infinities as if JSON had them.
+    plain = json.loads(json.dumps(value, default=str), parse_constant=str)
+    sys.stdout.write(json.dumps(plain, indent=2) + "\n")
 
 
 def show_text(line: str) -> None:
