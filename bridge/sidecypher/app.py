@@ -165,16 +165,6 @@ class Sidecar:
             epochs=settings.run_folder / EPOCHS_FILE if self._epochs else None,
         )
         self._dispatcher = self._dispatch(limits)
-        self._credentials = credentials
-        self._tls_listener = self._listen()
-        self._unix_listener = self._open_socket()
-        self._py4j = Py4JServer(
-            self._dispatcher,
-            listeners=[self._tls_listener, *([self._unix_listener] if self._unix_listener else [])],
-            token=credentials.token,
-            limits=limits,
-            telemetry=self._telemetry,
-        )
         checks = {
             "event loop": self._silent_loop,
             "procedures": lambda: None if len(self._dispatcher.registry) else "none is loaded",
@@ -244,6 +234,17 @@ class Sidecar:
             host=settings.http_host,
             authorize=authorize,
         )
+        self._credentials = credentials
+        self._tls_listener = self._listen()
+        # Last: the file of the socket stays if another port is taken.
+        self._unix_listener = self._open_socket()
+        self._py4j = Py4JServer(
+            self._dispatcher,
+            listeners=[self._tls_listener, *([self._unix_listener] if self._unix_listener else [])],
+            token=credentials.token,
+            limits=limits,
+            telemetry=self._telemetry,
+        )
         self._telemetry.load_failures.set(len(self.loaded.failures))
         self._telemetry.open_calls.set_function(lambda: self._dispatcher.open_calls)
         self._telemetry.stuck_calls.set_function(lambda: self._dispatcher.stuck)
@@ -280,6 +281,19 @@ class Sidecar:
         self._http.start()
         self._backgrounds.run(self._inspector.loaded)
         self._janitor.start()
+        try:
+            self._announce()
+        except BaseException:
+            self.stop()
+            raise
+        logger().info(
+            "sidecar ready",
+            procedures=len(self.loaded.registry),
+            port=self._tls_listener.port,
+            http_port=self._http.port,
+        )
+
+    def _announce(self) -> None:
         self._membership = Membership(
             self._settings.run_folder,
             self._credentials.fingerprint,
@@ -290,12 +304,6 @@ class Sidecar:
             write_remote_folder(
                 self._settings.run_folder, self._credentials, listener.host, listener.port
             )
-        logger().info(
-            "sidecar ready",
-            procedures=len(self.loaded.registry),
-            port=self._tls_listener.port,
-            http_port=self._http.port,
-        )
 
     def _announcement(self, loaded: Loaded) -> Announcement:
         return Announcement(

@@ -159,6 +159,35 @@ def test_a_port_in_use_ends_with_one_clear_error(start_sidecar):
     assert not (running.run_dir / "sidecar.json").exists()
 
 
+def assert_nothing_is_left(run_folder):
+    """A sidecar that does not start leaves neither its socket nor its lock in the run folder."""
+    assert not [*run_folder.glob("*.sock"), *run_folder.glob("*.alive")]
+
+
+def test_a_taken_http_port_leaves_nothing(start_sidecar):
+    """A sidecar that is started again every second must not leave a file each time."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        running = start_sidecar("--http-port", str(taken.getsockname()[1]), wait=False)
+
+        assert running.process.wait(20) == 1
+
+    assert "[SC-602]" in running.log.read_text()
+    assert_nothing_is_left(running.run_dir)
+
+
+def test_a_sidecar_that_cannot_be_announced_leaves_nothing(home):
+    """The sidecar closes its socket if it cannot write `sidecar.json`, as on a full disk."""
+    settings = load_settings({"home": home}, {})
+    (settings.run_folder / "sidecar.json").mkdir(parents=True)
+
+    with pytest.raises(IsADirectoryError):
+        Sidecar(settings).start()
+
+    assert_nothing_is_left(settings.run_folder)
+
+
 # A plain body that computes, and has a time of its own where it is called by its name
 
 BRIEF = """

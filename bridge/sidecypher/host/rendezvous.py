@@ -82,20 +82,33 @@ class Membership:
     """
 
     def __init__(self, folder: Path, fingerprint: str, own: Announcement) -> None:
-        """Add a sidecar that is ready for calls."""
+        """Add a sidecar that is ready for calls.
+
+        Raises:
+            OSError: The file cannot be written.
+            RunFolderError: Another process keeps the folder locked.
+        """
         self._folder = folder
         self._own = own
         self._alive = contextlib.ExitStack()
-        with run_folder_lock(folder):
-            self._alive.enter_context(file_lock(_lock_file(folder, own), seconds=0))
-            found = read_rendezvous(folder)
-            # Plugins could not verify a sidecar that has another certificate.
-            fits = found is not None and found.fingerprint == fingerprint
-            others = _running(folder, found) if found is not None and fits else []
-            if not others:
-                # The file lists no running sidecar. On a full disk its space is needed.
-                (folder / FILE).unlink(missing_ok=True)
-            _write(folder, Rendezvous(fingerprint, [*others, own]))
+        try:
+            with run_folder_lock(folder):
+                self._join(fingerprint)
+        except BaseException:
+            self.leave()
+            raise
+
+    def _join(self, fingerprint: str) -> None:
+        folder, own = self._folder, self._own
+        self._alive.enter_context(file_lock(_lock_file(folder, own), seconds=0))
+        found = read_rendezvous(folder)
+        # Plugins could not verify a sidecar that has another certificate.
+        fits = found is not None and found.fingerprint == fingerprint
+        others = _running(folder, found) if found is not None and fits else []
+        if not others:
+            # The file lists no running sidecar. On a full disk its space is needed.
+            (folder / FILE).unlink(missing_ok=True)
+        _write(folder, Rendezvous(fingerprint, [*others, own]))
 
     def renew(self, own: Announcement) -> None:
         """Replace the entry of this sidecar, whose generation stays the same.
