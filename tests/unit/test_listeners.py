@@ -1,5 +1,6 @@
 """Unix sockets of sidecars: who may use them, where they are, and when they go."""
 
+import contextlib
 import os
 import socket
 import stat
@@ -10,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from sidecypher.host.credentials import load_credentials
 from sidecypher.host.rendezvous import MOST_PATH_BYTES, place_for_socket, remove_socket
-from sidecypher.transport.listeners import UnixListener
+from sidecypher.transport.listeners import TlsListener, UnixListener
 
 CONNECT = """
 import os, socket, sys
@@ -46,6 +48,24 @@ def test_this_account_passes(listener):
 
     with client, accepted:
         listener.check(accepted)
+
+
+@pytest.mark.usefixtures("socket_enabled")
+def test_a_machine_that_is_gone_is_noticed_within_a_minute(tmp_path):
+    """A peer that closes nothing, since it lost its power or its network, is probed by TCP."""
+    with (
+        contextlib.closing(TlsListener(0, load_credentials(tmp_path).tls)) as listener,
+        socket.create_connection((listener.host, listener.port)),
+        listener.wrap(listener.sock.accept()[0]) as opened,
+    ):
+        probed = opened.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+        silence, pause, probes = (
+            opened.getsockopt(socket.IPPROTO_TCP, each)
+            for each in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+        )
+
+    assert probed
+    assert silence + pause * probes <= 60
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another account")

@@ -18,6 +18,9 @@ _BACKLOG: Final = 128
 _CREDENTIALS: Final = struct.Struct("3i")
 _ROOT: Final = 0
 
+_PROBES: Final = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
+"""Seconds of silence, seconds between two probes, and probes without an answer (`tcp(7)`)."""
+
 
 class Listener(Protocol):
     """A listening socket, and the check of those who connect to it.
@@ -83,6 +86,10 @@ class TlsListener:
     def wrap(self, plain: socket.socket) -> socket.socket:
         """Return the socket for TLS, before its handshake."""
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # A machine that loses its power or its network closes no connection.
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in _PROBES:
+            plain.setsockopt(socket.IPPROTO_TCP, option, value)
         return self._tls.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
 
     def check(self, opened: socket.socket) -> None:
