@@ -73,11 +73,11 @@ _STATISTICS: Final[LiteralString] = """
         RETURN 'language' AS kind, e.language AS key, count(*) AS count
         UNION ALL
         MATCH (e:Entity)-[r:CALLS|IMPORTS|INHERITS|CONTAINS|REFERENCES]->()
-        WHERE e.repo_id = $repoId AND e.name_lower >= ''
+        WHERE e.repo_id = $repoId AND e.name_lower >= '' AND r.digest IS NOT NULL
         RETURN 'relationship' AS kind, toLower(type(r)) AS key, count(*) AS count
         UNION ALL
         MATCH (e:Entity)-[r:CALLS]->()
-        WHERE e.repo_id = $repoId AND e.name_lower >= ''
+        WHERE e.repo_id = $repoId AND e.name_lower >= '' AND r.digest IS NOT NULL
         RETURN 'tier' AS kind, r.resolution AS key, count(*) AS count
         UNION ALL
         MATCH (e:Entity)-[r:CALLS {trace_confirmed: true}]->()
@@ -100,7 +100,7 @@ _STATISTICS: Final[LiteralString] = """
 _EDGES: Final[LiteralString] = """
     MATCH (e:Entity) WHERE e.repo_id = $repoId AND e.name_lower >= ''
     MATCH (e)-[r:CALLS|IMPORTS|INHERITS|CONTAINS|REFERENCES]->(t)
-    WHERE ($types IS NULL OR toLower(type(r)) IN $types)
+    WHERE r.digest IS NOT NULL AND ($types IS NULL OR toLower(type(r)) IN $types)
         AND ($tiers IS NULL OR r.resolution IN $tiers)
     RETURN e.id AS source, t.id AS target, toLower(type(r)) AS type,
         r.resolution AS resolution, r.file_path AS file_path, r.line AS line

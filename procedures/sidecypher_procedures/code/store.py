@@ -104,9 +104,10 @@ _CHUNKS: Final[LiteralString] = """
     MATCH (c:Chunk) WHERE c.repo_id = $repoId AND c.file_path >= ''
     RETURN c.id AS key, c.digest AS digest
 """
+# What others have drawn between entities has no digest, and stays theirs.
 _RELATIONSHIPS: Final[LiteralString] = """
     MATCH (e:Entity) WHERE e.repo_id = $repoId AND e.name_lower >= ''
-    MATCH (e)-[r:CALLS|IMPORTS|INHERITS|CONTAINS|REFERENCES]->(t)
+    MATCH (e)-[r:CALLS|IMPORTS|INHERITS|CONTAINS|REFERENCES]->(t) WHERE r.digest IS NOT NULL
     RETURN type(r) + ' ' + e.id + ' ' + t.id AS key, r.digest AS digest
 """
 _CREATE_CHUNKS: Final[LiteralString] = f"""
@@ -164,6 +165,7 @@ _CHANGE_LINKS: Final[dict[str, LiteralString]] = {
     {HELD}
     UNWIND $rows AS row
     MATCH (s:Entity {{id: row.source}})-[r:{name}]->(t:Entity {{id: row.target}})
+    WHERE r.digest IS NOT NULL
     SET r += row.properties FINISH
 """
     for name in _CREATE_LINKS
@@ -173,6 +175,7 @@ _DELETE_LINKS: Final[dict[str, LiteralString]] = {
     {HELD}
     UNWIND $rows AS row
     MATCH (s:Entity {{id: row.source}})-[r:{name}]->(t:Entity {{id: row.target}})
+    WHERE r.digest IS NOT NULL
     DELETE r FINISH
 """
     for name in _CREATE_LINKS

@@ -152,6 +152,37 @@ def test_an_edited_graph_equals_a_new_one(repository):
     assert shop.callers("total") == [("main", "main.py", 4)]
 
 
+@pytest.mark.parametrize(
+    "target",
+    ["(t:Ticket)", "(t:Ticket {id: 7})", "(t:Entity {repo_id: $id, name: 'price_of'})"],
+)
+@pytest.mark.parametrize("relationship", ["REFERENCES", "CALLS"])
+def test_what_others_draw_between_entities_stays_theirs(repository, session, target, relationship):
+    """A relationship from an entity to anything is neither compared nor listed nor deleted."""
+    shop = repository(**SHOP)
+    shop.index()
+    edges, statistics = shop.edges(), shop.call("stats")
+    session.run(
+        f"MERGE {target} MERGE (e:Entity {{repo_id: $id, name: 'total'}})"
+        f" CREATE (e)-[:{relationship} {{by: 'Ann'}}]->(t)",
+        id=shop.id,
+    ).consume()
+
+    assert (shop.edges(), shop.call("stats")) == (edges, statistics)
+    done = shop.index_anew()
+    assert (done["written"], done["removed"]) == (0, 0)
+    shop.write(
+        shop__cart_py="""
+            class Cart:
+                def total(self):
+                    return 0
+        """
+    )
+    shop.index()
+    left = "MATCH (:Entity {name: 'total'})-[r]->() WHERE r.by = 'Ann' RETURN count(r) AS n"
+    assert session.run(left).single()["n"] == 1
+
+
 def test_a_definition_is_found_by_its_line(repository):
     """`code.definition` lists what is around a line, the innermost first."""
     shop = repository(**SHOP)

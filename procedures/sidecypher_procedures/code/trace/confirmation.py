@@ -16,7 +16,7 @@ _DEFINITIONS: Final[LiteralString] = """
 """
 _LINKS: Final[LiteralString] = """
     MATCH (e:Entity) WHERE e.repo_id = $repoId AND e.name_lower >= '' AND e.language = 'python'
-    MATCH (e)-[r:CALLS|REFERENCES]->(t)
+    MATCH (e)-[r:CALLS|REFERENCES]->(t) WHERE r.digest IS NOT NULL
     RETURN e.id AS source, t.id AS target, type(r) AS type, r.resolution AS resolution,
         coalesce(r.trace_confirmed, false) AS isConfirmed
 """
