@@ -248,7 +248,7 @@ def _implement(ctx: Context, row: PlanRow, issues: Sequence[str]) -> None:
     if not issues:
         return
     # A fixed order, so that two writers of the same issues cannot deadlock.
-    wanted = sorted(issues)
+    wanted = sorted(set(issues))
     found = {record["id"] for record in ctx.run(_IMPLEMENT, id=row.id, issues=wanted)}
     missing = next((name for name in wanted if name not in found), None)
     if missing is not None:

@@ -33,6 +33,18 @@ def test_a_plan_is_an_event_of_its_run(runs, session):
     assert runs.one("verify", run)["ok"]
 
 
+def test_an_issue_that_is_named_twice_is_implemented_once(runs, session):
+    """A plan has one relationship to each issue, and so have its later versions."""
+    session.run("MERGE (:Issue {id: '7'})").consume()
+    runs.one("plan.create", runs.new(), {"id": "p", "content": "a", "implements": ["7", "7"]})
+    revision = {"id": "p2", "content": "b", "implements": ["7", "7"]}
+    runs.one("plan.revise", "p", "ann", revision)
+
+    for plan in ("p", "p2"):
+        found = [each for each in linked(session, plan) if each.startswith("IMPLEMENTS")]
+        assert found == ["IMPLEMENTS 7"], plan
+
+
 def test_a_plan_names_the_message_that_it_came_of(runs, session):
     """The message given counts; without one, the latest message among those that it follows."""
     run = runs.new()
