@@ -1,7 +1,7 @@
 """Drafts: texts that users edit, approve, publish or discard, each belonging to a run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, LiteralString
 
@@ -29,7 +29,9 @@ _COLUMNS: Final = sql.SQL(
 _CREATE: Final = """
     INSERT INTO {schema}.drafts
         (id, workflow_run_id, content_type, content, metadata, created_by)
-    VALUES (%(id)s, %(run)s, %(type)s, %(content)s, %(metadata)s, %(user)s)
+    VALUES (
+        %(id)s, %(workflow_run_id)s, %(content_type)s, %(content)s, %(metadata)s, %(created_by)s
+    )
     RETURNING {columns}
 """
 _READ: Final = "SELECT {columns} FROM {schema}.drafts WHERE id = %(id)s"
@@ -147,20 +149,23 @@ class Drafts:
         Raises:
             InvalidEvent: An id is empty or too long.
         """
-        given = {
-            "id": new_event_id(),
-            "run": run_id,
-            "type": content_type,
-            "content": content,
-            "metadata": Jsonb(dict(metadata or {})),
-            "user": user_id,
-        }
-        if not is_id(run_id):
-            raise _invalid("run", run_id)
-        [row] = yield self._statement(_CREATE, **given)
-        draft = Draft(**row)
+        now = datetime.now(UTC)
+        draft = Draft(
+            id=new_event_id(),
+            workflow_run_id=run_id,
+            content_type=content_type,
+            content=content,
+            metadata=dict(metadata or {}),
+            status="draft",
+            version=1,
+            created_by=user_id,
+            created_at=now,
+            updated_at=now,
+        )
         yield from self._record(draft, "create", user_id, "")
-        return draft
+        given = {**asdict(draft), "metadata": Jsonb(draft.metadata)}
+        [row] = yield self._statement(_CREATE, **given)
+        return Draft(**row)
 
     @in_transaction
     def read(self, draft_id: str) -> Steps[Draft]:
@@ -237,15 +242,22 @@ class Drafts:
         if draft.status != "draft":
             raise DraftClosed(f"The draft `{shown_id(draft_id)}` is {draft.status}")
         status = _STATUS.get(action, draft.status)
-        [row] = yield self._statement(_CHANGE, id=draft_id, status=status, content=content)
-        changed = Draft(**row)
+        changed = replace(draft, status=status, version=draft.version + (content is not None))
         yield from self._record(changed, action, user_id, message)
-        return changed
+        [row] = yield self._statement(_CHANGE, id=draft_id, status=status, content=content)
+        return Draft(**row)
 
     def _record(self, draft: Draft, action: Action, user_id: str, message: str) -> Steps[None]:
-        """Record an action of a user, and add the event about it."""
+        """Record an action of a user, and add the event about it.
+
+        To be called before the draft is written. If the event is refused, nothing was written, and
+        the program may go on with its transaction.
+        """
         if not is_id(user_id):
-            raise _invalid("user", user_id)
+            raise InvalidEvent(
+                f"The id of the user has {len(user_id)} characters",
+                hint=f"Give 1 to {LONGEST_NAME}, not only space.",
+            )
         about = {PLAN: draft.metadata[PLAN]} if PLAN in draft.metadata else {}
         event = {
             "id": f"{EVENT_PREFIX}{draft.id}/{new_event_id()}",
@@ -282,10 +294,3 @@ def _found(rows: Rows, draft_id: str) -> Draft:
     if not rows:
         raise UnknownDraft(f"There is no draft `{shown_id(draft_id)}`")
     return Draft(**rows[0])
-
-
-def _invalid(what: str, given: str) -> InvalidEvent:
-    return InvalidEvent(
-        f"The id of the {what} has {len(given)} characters",
-        hint=f"Give 1 to {LONGEST_NAME}, not only space.",
-    )

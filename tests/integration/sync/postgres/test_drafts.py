@@ -55,6 +55,22 @@ def test_a_closed_draft_cannot_be_changed(conn, drafts):
     assert [each.id for each in drafts.list(conn, "r")] == [one.id, other.id]
 
 
+def test_a_change_that_is_refused_leaves_the_draft_as_it_was(conn, drafts):
+    """A program may catch the error and commit: no draft is changed without its event."""
+    draft = drafts.create(conn, "r", content="one", user_id="ann")
+    with pytest.raises(InvalidEvent, match="user"):
+        drafts.publish(conn, draft.id, user_id=" ")
+    with pytest.raises(InvalidEvent, match="bytes"):
+        drafts.edit(conn, draft.id, content="two", user_id="ann", message="x" * 2_000_000)
+    with pytest.raises(InvalidEvent, match="user"):
+        drafts.create(conn, "r", content="two", user_id="")
+    with pytest.raises(InvalidEvent, match="64 bits"):
+        drafts.create(conn, "r", content="two", user_id="ann", metadata={"planId": 2**64})
+    conn.commit()
+    assert drafts.list(conn, "r") == (draft,)
+    assert [each.action for each in drafts.actions(conn, draft.id)] == ["create"]
+
+
 def test_a_draft_that_is_not_there_is_told(conn, drafts):
     """An unknown id, and ids that nobody can have, are errors of their own."""
     with pytest.raises(UnknownDraft, match="nothing"):
