@@ -1,14 +1,21 @@
 """What each of GitHub's own examples of events drops from the cache, as its page says."""
 
 import asyncio
+import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fix_webhooks import examples
 
+from sidecypher import WebhookRequest
+from sidecypher_procedures.github.client import GithubClient
+from sidecypher_procedures.github.errors import WebhooksUnstored
 from sidecypher_procedures.github.model import Kind, Target
-from sidecypher_procedures.github.webhooks.receiving import forget
+from sidecypher_procedures.github.settings import WebhookSettings
+from sidecypher_procedures.github.webhooks.receiving import forget, receive_delivery
+from sidecypher_procedures.github.webhooks.writing import Inbox
 
 PAGE = Path(__file__).parents[3] / "docs" / "github-webhooks.md"
 
@@ -89,3 +96,40 @@ def test_every_recorded_event_has_forgotten_what_the_page_says(forgotten, payloa
     assert len(recorded) > 250
     for outcome in ("all that is in the repository", "all pull requests in the repository"):
         assert told(outcome) <= seen
+
+
+def test_a_delivery_that_cannot_be_stored_is_forgotten_all_the_same(
+    github, answering, client_of, tmp_path
+) -> None:
+    """GitHub does not send it again by itself, so what it tells of is asked for again at once."""
+    target = Target(Kind.ISSUE, "octocat", "Hello-World", 7)
+    payload = {
+        "repository": {"id": 1, "owner": {"login": "octocat"}, "name": "Hello-World"},
+        "issue": {"number": 7},
+    }
+    github.answer = lambda request: answering.of({"id": 1, "number": 7, "node_id": request.path})
+    # No folder, so that there is no place for a file.
+    (home := tmp_path / "home").write_text("")
+
+    async def scenario() -> None:
+        inbox = Inbox()
+        async with client_of(github.url) as client:
+            made = {GithubClient: client, Inbox: inbox, WebhookSettings: WebhookSettings()}
+            request = WebhookRequest(
+                home=home,
+                _resources=SimpleNamespace(get=lambda kind, is_loop: made[kind]),
+                headers={
+                    "x-github-event": "issues",
+                    "x-github-delivery": "d",
+                    "content-type": "application/json",
+                },
+                body=json.dumps(payload).encode(),
+            )
+            await client.get(target)
+            with pytest.raises(WebhooksUnstored):
+                await receive_delivery(request)
+            await client.get(target)
+        await inbox.stop()
+
+    asyncio.run(scenario())
+    assert github.paths == [target.path, target.path]

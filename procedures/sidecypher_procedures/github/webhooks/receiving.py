@@ -81,10 +81,10 @@ async def receive_delivery(request: WebhookRequest) -> WebhookAnswer:
         return WebhookAnswer(HTTPStatus.OK, "pong")
     has_effect = request.resource(WebhookSettings).concerns_graph(name_of(event, payload))
     concerns_graph = nested(payload, "repository", "id") is not None or has_effect
+    # Before the answer, so that later reads get current data, and whether it can be stored or not.
+    forget(request.resource(GithubClient), event, payload)
     if concerns_graph:
         await _store(request, event, payload)
-    # Before the answer, so that later reads get current data.
-    forget(request.resource(GithubClient), event, payload)
     content = "queued" if concerns_graph else "ignored: it is not about a repository"
     return WebhookAnswer(HTTPStatus.ACCEPTED, content)
 
