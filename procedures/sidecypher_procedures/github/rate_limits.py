@@ -70,7 +70,7 @@ def read_limit(
     hourly = headers.get("x-ratelimit-remaining") == "0" and "retry-after" not in headers
     return Limit(
         resource=_resource(headers, resource) if hourly else None,
-        until=now + _UNSTATED if moment is None else max(moment, now),
+        until=now + _UNSTATED if moment is None else moment,
         stated=moment is not None,
     )
 
@@ -93,20 +93,22 @@ def used_up(what: str, until: datetime, status: int | None = None) -> RateLimite
 def reset_at(headers: httpx.Headers, now: datetime) -> datetime | None:
     """Return the end of a limit: ``retry-after`` (seconds or a date), else ``x-ratelimit-reset``.
 
-    An implausible header, such as one in milliseconds, is ignored.
+    It is a time of this machine's clock, as far ahead as it is by GitHub's, which the header
+    ``date`` tells. An implausible header, such as one in milliseconds, is ignored.
 
     Example:
         >>> now = datetime(2026, 1, 1, tzinfo=UTC)
         >>> reset_at(httpx.Headers({"retry-after": "60"}), now) - now
         datetime.timedelta(seconds=60)
     """
-    moment = _retry_after(headers.get("retry-after", ""), now)
+    theirs = read_date(headers.get("date", "")) or now
+    moment = _retry_after(headers.get("retry-after", ""), theirs)
     if moment is None and headers.get("x-ratelimit-remaining") == "0":
         seconds = _integer(headers.get("x-ratelimit-reset", ""))
         moment = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
-    if moment is None or moment - now > _LONGEST:
+    if moment is None or moment - theirs > _LONGEST:
         return None
-    return moment
+    return now + max(moment - theirs, timedelta())
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from datetime import UTC, datetime
+from email.utils import format_datetime
 
 import pytest
 from fix_graphql import Graph
@@ -15,6 +16,12 @@ from sidecypher_procedures.github.procedures import rate_limit
 
 ISSUE = Target(Kind.ISSUE, "octocat", "Hello-World", 7)
 OTHER = Target(Kind.ISSUE, "octocat", "Hello-World", 8)
+
+
+@pytest.fixture(autouse=True)
+def _same_clock(github, time):
+    """Give the stand-in the clock that its clients have when they begin."""
+    github.date = format_datetime(time.start, usegmt=True)
 
 
 def issue(title="A"):

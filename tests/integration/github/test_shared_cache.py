@@ -3,9 +3,10 @@
 import asyncio
 import contextlib
 import hashlib
+import itertools
 import json
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ from fix_waiting import awaited, promised, wait_until
 from redis import Redis
 
 from sidecypher_procedures.github import errors
+from sidecypher_procedures.github.cache import Clock
 from sidecypher_procedures.github.client import GithubClient
 from sidecypher_procedures.github.model import Kind, Target
 from sidecypher_procedures.github.settings import GithubSettings
@@ -50,13 +52,13 @@ def sidecars_of(github, redis_server, monkeypatch):
     monkeypatch.setattr(pipe, "ANSWER_SECONDS", promised(pipe.ANSWER_SECONDS))
 
     @contextlib.asynccontextmanager
-    async def running(count=2, redis=redis_server, **settings):
+    async def running(count=2, redis=redis_server, clocks=(), **settings):
         monkeypatch.setenv("SIDECYPHER_REDIS_URL", redis.url)
         given = GithubSettings(base_url=github.url, **{"token": TOKEN, **settings})
         async with contextlib.AsyncExitStack() as stack:
             clients = []
-            for _ in range(count):
-                clients.append(GithubClient(given))
+            for clock, _ in itertools.zip_longest(clocks, range(count)):
+                clients.append(GithubClient(given, clock))
                 stack.push_async_callback(clients[-1].stop)
             yield clients
 
@@ -519,6 +521,22 @@ async def test_a_limit_that_one_meets_stops_the_other(github, answering, sidecar
             with pytest.raises(errors.RateLimited) as caught:
                 await client.get(ISSUE)
             assert 590 < (caught.value.reset_at - datetime.now(UTC)).total_seconds() <= 600
+
+    assert len(github.requests) == 1
+
+
+@pytest.mark.parametrize("ahead", [5, -5])
+@awaited
+async def test_a_wrong_clock_of_one_does_not_stop_the_other(github, answering, sidecars_of, ahead):
+    """A limit ends for each when it does at GitHub, whatever time the one that met it has."""
+    github.answer = lambda _: answering(429, {"Retry-After": "600"}, b"{}")
+    wrong = Clock(now=lambda: datetime.now(UTC) + timedelta(hours=ahead))
+
+    async with sidecars_of(clocks=[wrong, Clock()]) as clients:
+        for client, clock in zip(clients, (wrong, Clock()), strict=True):
+            with pytest.raises(errors.RateLimited) as caught:
+                await client.get(ISSUE)
+            assert 590 < (caught.value.reset_at - clock.now()).total_seconds() <= 600
 
     assert len(github.requests) == 1
 

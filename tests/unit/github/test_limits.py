@@ -3,6 +3,7 @@
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 
 import httpx
 import pytest
@@ -54,6 +55,11 @@ class Time:
         self.passed += seconds
 
 
+def dated(seconds: float) -> dict[str, str]:
+    """Give what GitHub tells of its clock when that is so far ahead of this one."""
+    return {"date": format_datetime(after(seconds), usegmt=True)}
+
+
 def after(seconds: float) -> datetime:
     """Give a time from now."""
     return NOW + timedelta(seconds=seconds)
@@ -86,6 +92,11 @@ def after(seconds: float) -> datetime:
         (429, {"retry-after": "0"}, b"", Limit(None, NOW, stated=True)),
         (429, {"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, b"", Limit(None, NOW, stated=True)),
         (403, {"retry-after": "soon"}, b"", Limit(None, after(60), stated=False)),
+        (429, {"retry-after": "7", **dated(-7200)}, b"", Limit(None, after(7), stated=True)),
+        (403, {**SPENT, **dated(30)}, b"", Limit(REST, after(60), stated=True)),
+        (403, {**SPENT, **dated(-7200)}, b"", Limit(REST, after(7290), stated=True)),
+        (403, {**SPENT, **dated(7200)}, b"", Limit(REST, NOW, stated=True)),
+        (403, {**SPENT, "date": "today"}, b"", Limit(REST, after(90), stated=True)),
         (429, {"retry-after": "86400"}, b"", Limit(None, after(86_400), stated=True)),
         (429, {"retry-after": "86401"}, b"", Limit(None, after(60), stated=False)),
         (403, {}, b'{"message": "Resource not accessible by integration"}', None),

@@ -78,22 +78,24 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 for _, stop in ipairs({'stop:', 'stop:' .. resource}) do
     local ends = tonumber(redis.call('HGET', limits, stop) or 0)
-    if ends > now then return ends end
+    if ends > now then return ends - now end
 end
 redis.call('ZREMRANGEBYSCORE', requests, '-inf', now)
 local told = redis.call('HMGET', limits, 'left:' .. resource, 'reset:' .. resource)
 local ends = tonumber(told[2] or 0)
-if told[1] and ends > now and told[1] - redis.call('ZCARD', requests) <= 0 then return ends end
+if told[1] and ends > now and told[1] - redis.call('ZCARD', requests) <= 0 then
+    return ends - now
+end
 redis.call('ZADD', requests, now + ARGV[3], id)
 redis.call('PEXPIRE', requests, ARGV[3])
 return 0
 """
-"""Count a request that begins; return the end of a limit instead if none is left."""
+"""Count a request that begins; return the milliseconds of a limit instead if none is left."""
 
 SETTLE: Final = """
 local limits, requests, id, resource = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
 redis.call('ZREM', requests, id)
-local left, reset, stop, ends = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local left, reset, stop, lasts = ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 if left ~= '' then
     local known = redis.call('HMGET', limits, 'left:' .. resource, 'reset:' .. resource)
     local period = tonumber(known[2] or 0)
@@ -103,8 +105,13 @@ if left ~= '' then
         redis.call('HSET', limits, 'left:' .. resource, left)
     end
 end
-if ends ~= '' and tonumber(ends) > tonumber(redis.call('HGET', limits, 'stop:' .. stop) or 0) then
-    redis.call('HSET', limits, 'stop:' .. stop, ends)
+if lasts ~= '' then
+    -- By the clock of Redis, since those of sidecars may differ.
+    local time = redis.call('TIME')
+    local ends = time[1] * 1000 + math.floor(time[2] / 1000) + lasts
+    if ends > tonumber(redis.call('HGET', limits, 'stop:' .. stop) or 0) then
+        redis.call('HSET', limits, 'stop:' .. stop, ends)
+    end
 end
 redis.call('PEXPIRE', limits, ARGV[7])
 """

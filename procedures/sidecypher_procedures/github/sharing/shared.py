@@ -7,7 +7,7 @@ import secrets
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -334,14 +334,14 @@ class SharedCache:
         """Count a request that begins; return its id, or the end of the limit that stops it."""
         id_ = secrets.token_hex(8)
         try:
-            ends = await self._eval(
+            lasts = await self._eval(
                 scripts.RESERVE,
                 self._limit_keys(credential, resource),
                 [id_, resource, _REQUEST_MILLISECONDS],
             )
         except RedisAway:
-            ends = 0
-        return id_, datetime.fromtimestamp(int(ends) / 1000, UTC) if ends else None
+            lasts = 0
+        return id_, self._clock.now() + timedelta(milliseconds=int(lasts)) if lasts else None
 
     def settle(
         self,
@@ -364,7 +364,10 @@ class SharedCache:
         told: list[str | int] = ["", ""]
         if budget is not None and budget.resource == resource:
             told = [budget.remaining, _milliseconds(budget.reset_at)]
-        stop = ("", "") if limit is None else (limit.resource or "", _milliseconds(limit.until))
+        stop: tuple[str, str | int] = ("", "")
+        if limit is not None:
+            lasts = limit.until - self._clock.now()
+            stop = limit.resource or "", lasts // timedelta(milliseconds=1)
         arguments = [id_, resource, *told, *stop, _LIMITS_MILLISECONDS]
         self._send(scripts.SETTLE, self._limit_keys(credential, resource), arguments)
 
