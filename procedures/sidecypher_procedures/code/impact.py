@@ -171,7 +171,7 @@ def changed_lines(diff: str) -> dict[str, list[int]]:
     for text in lines:
         is_diff = is_diff or text.startswith("diff --git ")
         if text.startswith("--- "):
-            file = text[4:].partition("\t")[0].removeprefix("a/")
+            file = _path(text[4:].partition("\t")[0]).removeprefix("a/")
         hunk = _HUNK.match(text)
         if hunk is not None:
             is_diff = True
@@ -181,6 +181,15 @@ def changed_lines(diff: str) -> dict[str, list[int]]:
         raise BadDiff("The text has no part that begins with `@@`")
     changed.pop("/dev/null", None)
     return changed
+
+
+def _path(text: str) -> str:
+    """Return a path that git has put in quotes, with escapes for what is not ASCII, as it is."""
+    if not text.startswith('"'):
+        return text
+    escaped = text[1:].removesuffix('"').encode()
+    as_bytes = escaped.decode("unicode_escape", "replace").encode("latin-1", "replace")
+    return as_bytes.decode("utf-8", "replace")
 
 
 def _lines_of_hunk(lines: Iterator[str], line: int, old: int, new: int) -> Iterable[int]:

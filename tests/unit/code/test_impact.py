@@ -30,6 +30,23 @@ def test_changed_lines_are_those_of_the_old_file(old, new):
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    ("shown", "path"),
+    [
+        (r'"a/caf\303\251.py"', "café.py"),
+        (r'"a/say \"hi\".py"', 'say "hi".py'),
+        ('"a/caf\u00e9\\t.py"', "café\t.py"),
+        (r'"a/no \351.py"', "no \ufffd.py"),
+        ("a/with space.py", "with space.py"),
+    ],
+)
+def test_paths_are_read_as_git_quotes_them(shown, path):
+    """Git puts a path in quotes, with escapes, if it has other than plain ASCII letters."""
+    diff = f"--- {shown}\n+++ {shown}\n@@ -4 +4 @@\n-old\n+new\n"
+
+    assert changed_lines(diff) == {path: [4]}
+
+
 def test_several_files_are_told_apart():
     """Each file has its lines; a new file has none, and what git says besides is passed over."""
     diff = """\

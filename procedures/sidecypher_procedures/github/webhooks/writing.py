@@ -168,7 +168,7 @@ async def _postpone(
     else:
         late = min(_SHORTEST_PAUSE * 2.0**delivery.failures, LONGEST_PAUSE)
         await queue.put_off(delivery, late)
-        pauses.pop(delivery.repository)
+        pauses.pop(delivery.repository, None)
 
 
 async def _wait(event: asyncio.Event, seconds: float) -> None:
