@@ -65,6 +65,7 @@ def mcp(
         from mcp.server.stdio import stdio_server  # noqa: PLC0415 - the SDK is large
 
         from sidecypher_procedures.agents import mcp_http  # noqa: PLC0415
+        from sidecypher_procedures.agents.mcp_pipes import ended_by_signals  # noqa: PLC0415
         from sidecypher_procedures.agents.mcp_server import make_server  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise McpNotInstalled(f"`{error.name}` is not installed") from None
@@ -75,6 +76,7 @@ def mcp(
         async with (
             open_client(database=database, home=home, config=config) as client,
             stdio_server() as (requests, answers),
+            ended_by_signals(client),
         ):
             server = make_server(tools, client)
             await server.run(requests, answers, server.create_initialization_options())

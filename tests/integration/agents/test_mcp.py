@@ -3,6 +3,9 @@
 import asyncio
 import json
 import re
+import signal
+import subprocess
+import sys
 
 import httpx
 import mcp_types as types
@@ -11,6 +14,16 @@ from fix_waiting import wait_until
 from mcp.shared.exceptions import MCPError
 
 pytestmark = pytest.mark.anyio
+
+INITIALIZE = {
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
 
 
 async def tools_of(client):
@@ -176,6 +189,30 @@ async def test_progress_is_sent_until_a_call_is_cancelled(
         await asyncio.to_thread(wait_until, lambda: transactions(session) == [])
     assert seen[0][0] < seen[1][0]
     assert {total for _, total in seen} == {1_000_000}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_server_and_calls_while_standard_input_is_open(server, session, number):
+    """Who has started it in a terminal or a container need not close its standard input first."""
+    mark = f"ended by {number.name}"
+    with subprocess.Popen(
+        [sys.executable, "-m", "sidecypher", "mcp", "--allow", "trouble.*"],
+        env=server.environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        arguments = {"name": "trouble_progress", "arguments": {"mark": mark}}
+        for message in (INITIALIZE, {"id": 2, "method": "tools/call", "params": arguments}):
+            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        process.stdin.flush()
+        wait_until(lambda: mark in running(session))
+
+        process.send_signal(number)
+
+        assert process.wait(30) == 128 + number
+    wait_until(lambda: mark in ended(session))
 
 
 def ended(session):
