@@ -37,6 +37,7 @@ KEYS: Final = {
     "PullRequest": "id",
     "Commit": "sha",
     "GithubWebhookEvent": "id",
+    "SESSION": "id",
 }
 """The key properties of the nodes that a run may have relationships with, by label."""
 
@@ -182,6 +183,7 @@ _FIND: Final[dict[str, LiteralString]] = {
     "PullRequest": "MATCH ({}:PullRequest {{id: {}}})",
     "Commit": "MERGE ({}:Commit {{sha: {}}})",
     "GithubWebhookEvent": "MATCH ({}:GithubWebhookEvent {{id: {}}})",
+    "SESSION": "MATCH ({}:SESSION {{id: {}}})",
 }
 _RELATE: Final = """
     CREATE (a)-[l:$(row.type)]->(b) SET l = row.properties

@@ -230,6 +230,20 @@ def test_a_recorded_session_is_a_run(sessions, session, outside):
     assert session.run(linked, id=name).data() == [{"type": workflow, "state": "error"}]
 
 
+def test_the_run_of_a_session_may_be_archived(sessions, session):
+    """It leaves the graph, and comes back with its relationship to the session."""
+    workflow = sessions.define({"root": ("set", {"a": 1})})
+    name = sessions.start(workflow, record=True)
+    assert sessions.run(name)["status"] == "completed"
+
+    session.run("CALL runs.archive($id)", id=name).consume()
+    assert session.run("MATCH (r:WorkflowRun {id: $id}) RETURN r", id=name).data() == []
+    session.run("CALL runs.restore($id)", id=name).consume()
+
+    linked = "MATCH (:SESSION {id: $id})-[:RECORDED_AS]->(r) RETURN r.id AS id"
+    assert session.run(linked, id=name).data() == [{"id": name}]
+
+
 def test_properties_are_exported_for_older_tools(sessions, session):
     """`exportProperties` keeps what older engines have as JSON; too much ends the session."""
     name = sessions.begin({"root": ("reply", {"message": "Hi"})}, exportProperties=True)
