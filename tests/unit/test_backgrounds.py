@@ -10,6 +10,7 @@ from fix_waiting import wait_until
 from sidecypher import SidecarContext, SignatureError, WebhookAnswer, background, webhook
 from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.loading.loader import Loaded, load
+from sidecypher.operations import backgrounds
 from sidecypher.operations.backgrounds import Backgrounds
 from sidecypher.sdk.registry import Registry
 from sidecypher.sdk.resources import Resources
@@ -114,8 +115,29 @@ def test_the_background_of_a_webhook_runs_too(running):
     wait_until(lambda: work.ended)
 
 
-def test_a_failure_is_logged_without_its_text(running):
+def test_what_has_failed_starts_again(running, monkeypatch):
+    """After each error it is started once more; what has returned is not."""
+    monkeypatch.setattr(backgrounds, "FIRST_PAUSE", 0.01)
+    work, times = Work(), {"failing": 0, "returning": 0}
+
+    async def fail(context):
+        times["failing"] += 1
+        if times["failing"] < 4:
+            raise ValueError
+        await work.run(context)
+
+    async def return_at_once(context):
+        times["returning"] += 1
+
+    running.run(loaded_of(fail, return_at_once))
+    wait_until(lambda: work.contexts)
+
+    assert times == {"failing": 4, "returning": 1}
+
+
+def test_a_failure_is_logged_without_its_text(running, monkeypatch):
     """The line has the name and the type, and other functions go on; a cancelled one has none."""
+    monkeypatch.setattr(backgrounds, "FIRST_PAUSE", 60.0)
     work = Work()
 
     async def fail(context):

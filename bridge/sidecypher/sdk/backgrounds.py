@@ -60,7 +60,8 @@ def background(name: str) -> Callable[[_Function], _Function]:
     """Make an async function run in the background of every sidecar.
 
     It starts with the sidecar, on the event loop. It is cancelled when the sidecar stops, or when a
-    reload replaces it. An error that it raises is logged, and it is not started again.
+    reload replaces it. An error that it raises is logged, and it starts again: a second later, and
+    after each further error twice as long, up to a minute.
 
     Args:
         name: Name for logs, with a namespace, such as `shop.queue`.
