@@ -1,5 +1,6 @@
 """Which sidecars commands ask, and what they say when one gives no answer."""
 
+import contextlib
 import os
 import socket
 import threading
@@ -14,6 +15,7 @@ from sidecypher.errors import ReloadFailed
 from sidecypher.host.credentials import load_credentials
 from sidecypher.host.rendezvous import Announcement, Membership
 from sidecypher.host.settings import load_settings
+from sidecypher.runtime.errors import NotRunning
 from sidecypher.runtime.process.state import ProcessState, State, start_of, write_state
 
 # Nothing listens on port 1.
@@ -90,6 +92,22 @@ def test_commands_that_talk_to_neo4j_ask_no_sidecar(home, monkeypatch):
 
     assert status.server_address(home, None, None).uri.endswith("127.0.0.1:7687")
     member.leave()
+
+
+@pytest.mark.usefixtures("settings")
+@pytest.mark.parametrize("pid", [None, 0])
+def test_commands_reach_neo4j_while_another_process_restarts(home, pid):
+    """A sidecar or a service that has just ended is no reason not to connect; Neo4j itself is."""
+    start = start_of(os.getpid())
+    neo4j = ProcessState("neo4j", os.getpid() if pid is None else pid, start, "ready", 0)
+    sidecar = ProcessState("sidecar", 0, "", "restarting", 1)
+    write_state(home, State(os.getpid(), start, "ready", (neo4j, sidecar)))
+    load_credentials(home / "run")
+    (home / "ports.json").write_text('{"bolt": 7687, "http": 7474}')
+    (home / "neo4j-password").write_text("secret")
+
+    with pytest.raises(NotRunning) if pid == 0 else contextlib.nullcontext():
+        assert status.server_address(home, None, None).uri.endswith("127.0.0.1:7687")
 
 
 @pytest.fixture

@@ -115,7 +115,12 @@ def server_address(home: Path | None, config: Path | None, database: str | None)
     """
     settings = load_settings({"home": home, "neo4j_database": database}, config=config)
     state = read_state(settings.home)
-    is_running = state is not None and state.running
+    # Sidecars and services may just be restarting.
+    is_running = (
+        state is not None
+        and state.alive
+        and any(each.name == "neo4j" and each.alive for each in state.processes)
+    )
     if settings.neo4j_uri and is_running:
         notes.print("Using the Neo4j that `neo4j_uri` names, not the one of this home.")
     found = bolt_address(settings) if settings.neo4j_uri or is_running else None
