@@ -204,15 +204,20 @@ def test_a_signal_ends_server_and_calls_while_standard_input_is_open(server, ses
         text=True,
     ) as process:
         arguments = {"name": "trouble_progress", "arguments": {"mark": mark}}
-        for message in (INITIALIZE, {"id": 2, "method": "tools/call", "params": arguments}):
-            process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        process.stdin.flush()
-        wait_until(lambda: mark in running(session))
+        tell(process, INITIALIZE)
+        assert "serverInfo" in process.stdout.readline()
+        tell(process, {"id": 2, "method": "tools/call", "params": arguments})
+        wait_until(lambda: mark in running(session), 60)
 
         process.send_signal(number)
 
-        assert process.wait(30) == 128 + number
+        assert process.wait(60) == 128 + number
     wait_until(lambda: mark in ended(session))
+
+
+def tell(process, message):
+    process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    process.stdin.flush()
 
 
 def ended(session):
