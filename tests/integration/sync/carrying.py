@@ -5,7 +5,6 @@ import json
 import httpx
 import psutil
 from fix_calls import Calls
-from fix_forked import Forked
 from fix_waiting import wait_until
 
 
@@ -25,7 +24,6 @@ class Carrying:
         self.started = []
         self._server = server
         self._log = log
-        log.touch()
 
     def launch(self, *command, **variables):
         """Start a command with these settings; return its process."""
@@ -36,13 +34,6 @@ class Carrying:
                 stdout=output,
                 stderr=output,
             )
-        self.started.append(process)
-        return process
-
-    def run(self, *arguments, **variables):
-        """Start a command of `sidecypher sync` with these settings; return its process."""
-        environ = self._server.environ | self.variables | variables
-        process = Forked(environ, "sync", *arguments, output=self._log)
         self.started.append(process)
         return process
 

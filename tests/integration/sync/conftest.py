@@ -39,7 +39,7 @@ class Sync(Carrying):
 
     def start(self, **variables):
         """Start a consumer; return its process."""
-        return self.run("run", **variables)
+        return self.launch(sys.executable, "-m", "sidecypher", "sync", "run", **variables)
 
     def producer(self):
         """Start a process that publishes the events that it reads; see `publishing`."""

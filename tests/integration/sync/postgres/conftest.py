@@ -1,6 +1,7 @@
 """Workers in processes of their own, between a real PostgreSQL and the shared server."""
 
 import json
+import sys
 
 import psycopg
 import pytest
@@ -25,7 +26,9 @@ class Outbox(Carrying):
 
     def start(self, **variables):
         """Start a worker; return its process."""
-        return self.run("postgres", "run", **variables)
+        return self.launch(
+            sys.executable, "-m", "sidecypher", "sync", "postgres", "run", **variables
+        )
 
     def command(self, *arguments):
         """Run a command of `sidecypher sync postgres`; return what it printed as JSON."""
