@@ -34,7 +34,8 @@ def _client(port):
         trust_env=False,
         verify=False,
         timeout=30,
-        limits=httpx.Limits(max_connections=None),
+        # A silent connection may be closed for one of another caller.
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
     )
 
 
