@@ -1,4 +1,4 @@
-"""Sleep until a signal arrives, and remember a request to stop."""
+"""Signals: sleep until one arrives, and tell which one has ended a process."""
 
 import select
 import signal
@@ -55,3 +55,15 @@ class Wakeup:
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self.stop_requested |= number in STOP_SIGNALS
+
+
+def how_ended(exit_code: int) -> str:
+    """Describe the end of a process by its exit code, as `subprocess` has it.
+
+    Example:
+        >>> how_ended(-11), how_ended(3)
+        ('was ended by SIGSEGV', 'ended with exit code 3')
+    """
+    if exit_code < 0:
+        return f"was ended by {signal.Signals(-exit_code).name}"
+    return f"ended with exit code {exit_code}"

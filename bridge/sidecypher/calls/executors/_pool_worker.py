@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from sidecypher.calls.executors.pool_messages import MEMORY_EXIT
+from sidecypher.host.signals import how_ended
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
 
@@ -126,6 +127,4 @@ def exit_reason(exit_code: int, memory_mb: int) -> str:
     """
     if exit_code == MEMORY_EXIT:
         return f"needed more than the {memory_mb} MiB it may use"
-    if exit_code < 0:
-        return f"was ended by {signal.Signals(-exit_code).name}"
-    return f"ended with exit code {exit_code}"
+    return how_ended(exit_code)

@@ -1,12 +1,12 @@
 """One supervised process and its restarts."""
 
-import signal
 import subprocess
 import time
 from dataclasses import dataclass
 
 import psutil
 
+from sidecypher.host.signals import how_ended
 from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.process.spec import (
     ProcessSpec,
@@ -111,7 +111,7 @@ class Child:
                 self._restarts += 1
                 self.launch()
         elif (exit_code := self._process.poll()) is not None:
-            self._lost(_ended(exit_code))
+            self._lost(how_ended(exit_code))
         elif self.status == "starting":
             self._await_ready(self._process.pid, now)
         elif self.spec.hang_seconds and now >= self._probe_at:
@@ -202,9 +202,3 @@ def _start(pid: int) -> str:
         return start_of(pid)
     except psutil.NoSuchProcess:
         return ""
-
-
-def _ended(exit_code: int) -> str:
-    if exit_code < 0:
-        return f"was ended by {signal.Signals(-exit_code).name}"
-    return f"ended with exit code {exit_code}"
