@@ -6,7 +6,7 @@ import json
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from sidecypher_procedures.names import shown_id
@@ -49,11 +49,17 @@ _Answer = TypeVar("_Answer")
 
 @dataclass
 class _Waiting:
-    """Entries of a run whose first one lacks a parent."""
+    """Entries of a run whose first one cannot be written yet.
+
+    Attributes:
+        since: When it was refused first, on the monotonic clock, as `next_try` is.
+        tries: How often it was refused.
+    """
 
     entries: list[Entry]
     since: float
-    next_try: float = field(default_factory=lambda: time.monotonic() + _WAIT_SECONDS)
+    tries: int
+    next_try: float
 
 
 class Partition:
@@ -174,8 +180,9 @@ class Partition:
         for entry in entries:
             runs.setdefault(entry.run_id, []).append(entry)
         for run_id, waiting in self._waiting.items():
-            if run_id in runs or waiting.next_try <= time.monotonic():
-                runs[run_id] = [*waiting.entries, *runs.get(run_id, [])]
+            waiting.entries += runs.pop(run_id, [])
+            if waiting.next_try <= time.monotonic():
+                runs[run_id] = waiting.entries
         if not runs:
             return
         for run_id in await self._redis.hkeys(self._parked):
@@ -185,22 +192,29 @@ class Partition:
             await write_runs(part, self._append, self._hold)
 
     async def _hold(self, run_id: str, entries: list[Entry], refused: Refused) -> None:
-        """Let entries wait for a parent of the first one, or park their run."""
+        """Let a run wait until its first entry may be written, or park it."""
         now = time.monotonic()
+        since, tries, pause = now, 1, _WAIT_SECONDS
         known = self._waiting.pop(run_id, None)
-        is_same = known is not None and known.entries[0].position == entries[0].position
-        since = known.since if known is not None and is_same else now
-        may_wait = refused.is_early and not entries[0].is_dead
-        if may_wait and now - since < self._settings.parent_seconds:
-            self._waiting[run_id] = _Waiting(entries, since)
+        if known is not None and known.entries[0].position == entries[0].position:
+            since, tries = known.since, known.tries + 1
+        if refused.is_early:
+            may_wait = now - since < self._settings.parent_seconds
         else:
+            may_wait = not refused.is_final and tries < MOST_DELIVERIES
+            pause *= 2 ** (tries - 1)
+        if entries[0].is_dead or not may_wait:
             await self._park(run_id, entries, refused)
+            return
+        if not refused.is_early:
+            self._log.warning("sync.failed", code=refused.code, pause=pause)
+        self._waiting[run_id] = _Waiting(entries, since, tries, now + pause)
 
     async def _append(self, runs: Mapping[str, Sequence[Entry]]) -> None:
         """Write entries in one transaction and acknowledge them; wait while Neo4j is away.
 
         Raises:
-            Refused: They cannot be written, or were not after some tries for an unknown reason.
+            Refused: They cannot be written as they are.
             LeaseLost: Another consumer has claimed the partition.
         """
         written = await self._until_answered(lambda: self._writer.append(runs))
@@ -214,19 +228,14 @@ class Partition:
         self._counts.duplicates += len(every) - written
 
     async def _until_answered(self, attempt: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Try again with growing pauses while Neo4j is away, or fails for an unknown reason."""
-        pause, tries = _SHORTEST_PAUSE, 0
+        """Try again with growing pauses while Neo4j is away."""
+        pause = _SHORTEST_PAUSE
         while True:
             try:
                 return await attempt()
             except Away as away:
                 self._counts.failures += 1
                 self._log.warning("sync.away", why=str(away), pause=pause)
-            except Refused as refused:
-                tries += 1
-                if refused.is_final or tries >= MOST_DELIVERIES:
-                    raise
-                self._log.warning("sync.failed", code=refused.code, pause=pause)
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
             pause = min(2 * pause, _LONGEST_PAUSE)
 

@@ -22,7 +22,13 @@ _APPEND: Final = """
     RETURN count(*) AS written, count(CASE WHEN duplicate THEN 1 END) AS duplicates
 """
 
-_TRY_AGAIN: Final = ("Neo.TransientError.", "Neo.ClientError.Transaction.")
+# Somebody has ended the transaction, or Neo4j stops. The driver does not count them as transient.
+_ENDED: Final = frozenset(
+    {
+        "Neo.ClientError.Transaction.Terminated",
+        "Neo.ClientError.Transaction.LockClientStopped",
+    }
+)
 
 # The sidecar stops, is busy, or is away; a call was cancelled, or had no time left.
 _AWAY: Final = frozenset({"SC-207", "SC-210", "SC-211", "SC-212", "SC-213"})
@@ -154,6 +160,6 @@ def _problem(error: CypherError) -> Away | Refused:
     if code:
         return Away(error.message) if code in _AWAY else Refused(code, text)
     # Without the plugin, no procedure has this name: an operator is installing it.
-    if error.neo4j_code.startswith(_TRY_AGAIN) or error.neo4j_code.endswith(".ProcedureNotFound"):
+    if error.neo4j_code in _ENDED or error.neo4j_code.endswith(".ProcedureNotFound"):
         return Away(error.neo4j_code)
     return Refused(error.code, error.neo4j_code)

@@ -3,12 +3,14 @@
 import asyncio
 import json
 import os
+import secrets
 import subprocess
 import sys
 from pathlib import Path
 
 import psutil
 import pytest
+from fix_waiting import wait_until
 from integration.sync.carrying import Carrying
 
 from sidecypher_procedures.sync.connection import open_async_redis
@@ -86,3 +88,25 @@ def sync(server, redis_server, session, tmp_path):
     found = Sync(server, redis_server, session, tmp_path)
     yield found
     found.stop()
+
+
+@pytest.fixture
+def refused_text(driver):
+    """Text of messages that a trigger refuses, as one of a user may."""
+    text = f"refused {secrets.token_hex(8)}"
+    name = {"name": text}
+    driver.execute_query(
+        "CALL apoc.trigger.install('neo4j', $name, $statement, {phase: 'before'})",
+        name,
+        statement=f"""
+            UNWIND $createdNodes AS n
+            CALL apoc.util.validate(coalesce(n.content, '') = '{text}', 'A trigger refuses it', [])
+            RETURN count(*)
+        """,
+        database_="system",
+    )
+    known = "CALL apoc.trigger.list() YIELD name WHERE name = $name RETURN name"
+    wait_until(lambda: driver.execute_query(known, name).records)
+    yield text
+    driver.execute_query("CALL apoc.trigger.drop('neo4j', $name)", name, database_="system")
+    wait_until(lambda: not driver.execute_query(known, name).records)

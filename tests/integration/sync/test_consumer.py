@@ -208,6 +208,25 @@ def test_an_event_that_the_graph_cannot_hold_becomes_a_dead_letter(sync, more):
 
 
 @pytest.mark.slow
+def test_an_event_that_a_trigger_refuses_becomes_a_dead_letter(sync, refused_text):
+    """What came before it in the batch is written, and other runs of the partition go on."""
+    run, other = sync.new_run(), sync.new_run()
+    while stream_of(other) != stream_of(run):
+        other = sync.new_run()
+    for text in ("message 0", refused_text, "message 1"):
+        sync.publish(run, text)
+    sync.publish(other, "message 0")
+    sync.start()
+    sync.await_contents(other, texts(0))
+    sync.await_contents(run, texts(0))
+    wait_until(lambda: len(sync.dead(run)) == 2)
+    assert sync.dead(run)[0].reason.endswith(".TransactionHookFailed")
+    sync.command("drop", run, "--event", sync.dead(run)[0].event_id)
+    sync.command("requeue", run)
+    sync.await_contents(run, texts(0, 1))
+
+
+@pytest.mark.slow
 def test_another_consumer_takes_the_partitions_of_a_dead_one(sync):
     """After a kill, the events go on within 5 s, and none is written twice."""
     run = sync.new_run()

@@ -250,6 +250,21 @@ def test_a_row_that_is_no_event_becomes_a_dead_letter(outbox, body, reason):
 
 
 @pytest.mark.slow
+def test_an_event_that_a_trigger_refuses_becomes_a_dead_letter(outbox, refused_text):
+    """What came before it in the batch is written, and other runs go on."""
+    run, other = outbox.new_run(), outbox.new_run()
+    outbox.add(run, "message 0", refused_text, "message 1")
+    outbox.add(other, "message 0")
+    outbox.start()
+    outbox.await_contents(other, texts(0))
+    outbox.await_contents(run, texts(0))
+    [letter] = outbox.await_dead(1)
+    assert letter["reason"].endswith(".TransactionHookFailed")
+    assert outbox.command("drop", run, "--event", letter["event_id"]) == {"dropped": 1}
+    outbox.await_contents(run, texts(0, 1))
+
+
+@pytest.mark.slow
 def test_a_dead_letter_stays_dead_when_an_earlier_event_waits(outbox):
     """An event that was added before it, and is committed later, waits without waking it."""
     run = outbox.new_run()
