@@ -1,8 +1,10 @@
 """What is written beside a session: its run of `runs.*`, and properties for older engines."""
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any, Final
 
+from sidecypher_procedures.names import LONGEST_NAME
 from sidecypher_procedures.session.references import to_json
 from sidecypher_procedures.session.store import OUTPUT_BYTES, Changes, Session, Tx, write
 from sidecypher_procedures.session.views import session_map
@@ -17,7 +19,7 @@ _ENDS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 _CREATE_RUN: Final = """
     CALL runs.create($type, {id: $id}) YIELD id
-    CALL runs.append(id, {id: $id + '/start', type: 'workflowStarted'}) YIELD seq
+    CALL runs.append(id, {id: $eventId, type: 'workflowStarted'}) YIELD seq
     MATCH (s:SESSION {id: $id}), (r:WorkflowRun {id: $id})
     MERGE (s)-[:RECORDED_AS]->(r)
     FINISH
@@ -39,7 +41,8 @@ _TOO_LARGE: Final = """
 
 async def begin_run(tx: Tx, session_id: str, workflow: str | None) -> None:
     """Create the run that a session is recorded as; it has the session's id."""
-    await tx.run(_CREATE_RUN, id=session_id, type=workflow or "session")
+    event_id = _id_of(session_id, "start")
+    await tx.run(_CREATE_RUN, id=session_id, type=workflow or "session", eventId=event_id)
 
 
 async def write_mirrored(tx: Tx, session: Session, changes: Changes) -> None:
@@ -49,10 +52,11 @@ async def write_mirrored(tx: Tx, session: Session, changes: Changes) -> None:
     await write(tx, session, changes)
     if session.properties.get("recorded"):
         events = [*_events(session, changes, functions)]
+        changed = _id_of(session.id, f"v{session.version}")
         if session.status != before and session.status in _ENDS:
-            events.append({"id": f"{session.id}/v{session.version}", **_ENDS[session.status]})
+            events.append({"id": changed, **_ENDS[session.status]})
         elif before == "error":
-            events.append({"id": f"{session.id}/v{session.version}", **_RESUMED})
+            events.append({"id": changed, **_RESUMED})
         if events:
             await tx.run(_APPEND, run=session.id, events=events)
     if session.properties.get("export"):
@@ -91,9 +95,9 @@ def _of_output(
 ) -> list[dict[str, Any]]:
     content = output["value"]
     if function in TOOLS:
-        call = {"toolName": function, "toolCallId": f"{output['stepId']}/{output['cycle']}"}
+        call = {"toolName": function, "toolCallId": _id_of(output["stepId"], output["cycle"])}
         return [
-            _event(session, output, {"type": "toolCall", **call}, "/call"),
+            _event(session, output, {"type": "toolCall", **call}, "call"),
             _event(session, output, {"type": "toolCallResult", "content": content, **call}),
         ]
     if output["stepId"] in answered:
@@ -104,10 +108,16 @@ def _of_output(
 
 
 def _event(
-    session: Session, of: Mapping[str, Any], event: Mapping[str, Any], suffix: str = ""
+    session: Session, of: Mapping[str, Any], event: Mapping[str, Any], *suffix: str
 ) -> dict[str, Any]:
     metadata = {"stepId": of["stepId"], "cycle": of["cycle"]}
-    return {"id": f"{session.id}/{of['seq']}{suffix}", "metadata": metadata, **event}
+    return {"id": _id_of(session.id, of["seq"], *suffix), "metadata": metadata, **event}
+
+
+def _id_of(*parts: object) -> str:
+    """Return the id with these parts; its digest if it is too long for an id."""
+    text = "/".join(map(str, parts))
+    return text if len(text) <= LONGEST_NAME else sha256(text.encode()).hexdigest()
 
 
 async def _export(tx: Tx, session: Session) -> None:

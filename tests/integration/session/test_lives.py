@@ -2,9 +2,12 @@
 
 import json
 import time
+from uuid import uuid4
 
 import pytest
 from neo4j.exceptions import ClientError
+
+from sidecypher_procedures.names import LONGEST_NAME
 
 ASK = {"statement": "?"}
 
@@ -228,6 +231,18 @@ def test_a_recorded_session_is_a_run(sessions, session, outside):
         "MATCH (:SESSION {id: $id})-[:RECORDED_AS]->(r) RETURN r.type AS type, r.state AS state"
     )
     assert session.run(linked, id=name).data() == [{"type": workflow, "state": "error"}]
+
+
+def test_ids_of_any_length_can_be_recorded(sessions, session):
+    """An event has a digest as its id if the ids of session and step leave it too little room."""
+    step = "s" * LONGEST_NAME
+    workflow = sessions.define(
+        {"root": ("set", {}), step: ("cypher", {"statement": "RETURN 1 AS n"})}, [("root", step)]
+    )
+    name = sessions.start(workflow, record=True, id=str(uuid4()).ljust(LONGEST_NAME, "x"))
+    assert sessions.run(name)["status"] == "completed"
+    found = session.run("CALL runs.events($id) YIELD type", id=name).value()
+    assert found == ["workflowStarted", "status", "toolCall", "toolCallResult", "workflowCompleted"]
 
 
 def test_the_run_of_a_session_may_be_archived(sessions, session):
