@@ -122,12 +122,13 @@ _CHUNKS: Final = """
     WITH place, $chunkIds[place] AS chunkId
     CALL (chunkId) {
         MATCH (e:Extraction {extractionId: chunkId})-[:ASSERTED|CREATED]->(x)
+        WHERE x.user = $user
         RETURN x LIMIT $neighbours
         UNION ALL
         MATCH (a:Artifact {id: chunkId})-[:MENTIONS]->(x)
+        WHERE x.user = $user
         RETURN x LIMIT $neighbours
     }
-    WITH place, x WHERE x.user = $user
     UNWIND [x.key, x.fromKey, x.toKey] AS key
     WITH DISTINCT place, key WHERE key IS NOT NULL
     ORDER BY place, key

@@ -172,6 +172,25 @@ def test_chunks_are_extractions_or_artifacts(memory):
     }
 
 
+def test_mentions_of_other_users_hide_none_of_a_chunk(memory):
+    """An artifact that many others mention things in proposes the reader's concepts as well."""
+    mercury = memory.concept("Mercury", artifact_id=f"of {memory.user}")
+    memory.session.run(
+        """
+        MATCH (a:Artifact {id: $artifact}), (c:Concept {key: $key})
+        UNWIND range(0, 2 * $others) AS number
+        CREATE (other:Mentioned {key: $key + number, user: 'other'})
+        FOREACH (mentioned IN CASE number WHEN $others THEN [c, other] ELSE [other] END |
+            CREATE (a)-[:MENTIONS]->(mentioned))
+        """,
+        artifact=f"of {memory.user}",
+        key=mercury,
+        others=BOUNDS.neighbours + 1,
+    ).consume()
+    found = memory.context(chunkIds=[f"of {memory.user}"])
+    assert names_in(found) == ["Mercury"]
+
+
 def test_two_hops_and_no_more(memory):
     """Relations are followed twice, in either direction; what is further away is not told."""
     memory.facts(("b", "NEXT", "a"), ("b", "NEXT", "c"), ("c", "NEXT", "d"))
