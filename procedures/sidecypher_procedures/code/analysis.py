@@ -9,6 +9,7 @@ how far it has come: a phase, what is done, and what there is to do.
 import gc
 import hashlib
 import os
+import re
 import resource
 import shutil
 import sys
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import requires
+from importlib.metadata import distributions, requires
 from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -61,6 +62,8 @@ _MOST_MEMORY: Final = 8 * 1024**3
 _BATCH: Final = 50
 """The most files that are extracted before their results are sent."""
 
+_NAME: Final = re.compile(r"[\w.-]+")
+
 _FILES: Final = msgspec.msgpack.Decoder(list[SourceFile])
 _read_request: Final = msgspec.msgpack.Decoder(Request).decode
 _read_stored: Final = msgspec.msgpack.Decoder(Stored).decode
@@ -71,9 +74,16 @@ def digest_of(request: Request, sources: Sources) -> str:
     files = sorted(Path(__file__).parent.rglob("*"))
     own = [file.read_bytes() for file in files if file.suffix in {".py", ".scm"}]
     indexer = shutil.which(typescript.NAME)
-    program = (own, requires("sidecypher"), sys.version, indexer)
+    program = (own, _libraries(), sys.version, indexer)
     parts = (replace(request, digest=""), sources, program)
     return hashlib.blake2b(msgspec.msgpack.encode(parts), digest_size=16).hexdigest()
+
+
+def _libraries() -> list[tuple[str, str]]:
+    """Return names and versions of the libraries of the extra `code`."""
+    required = [each for each in requires("sidecypher") or () if "extra == 'code'" in each]
+    names = [name.group() for name in map(_NAME.match, required) if name]
+    return [(name, each.version) for name in names for each in distributions(name=name)]
 
 
 def analyse(request: Request, sources: Sources) -> CodeGraph:

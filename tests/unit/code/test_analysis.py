@@ -4,10 +4,12 @@ import resource
 
 import pytest
 
+from sidecypher_procedures.code.analysis import digest_of
 from sidecypher_procedures.code.delta import Stored
 from sidecypher_procedures.code.errors import CodeError
 from sidecypher_procedures.code.indexing import differences
 from sidecypher_procedures.code.model import LANGUAGES, Request
+from sidecypher_procedures.code.sources import Sources
 
 pytestmark = pytest.mark.anyio
 
@@ -38,3 +40,15 @@ async def test_a_full_disk_is_an_error_that_says_so(folder):
 
     assert caught.value.code == "SC-976"
     assert str(folder) not in str(caught.value)
+
+
+def test_an_upgraded_library_makes_another_digest(tmp_path, monkeypatch):
+    """A folder is analysed again after the upgrade of a parser, which may read it otherwise."""
+    request = Request(repo_id="shop", root="shop", languages=LANGUAGES)
+    before = digest_of(request, Sources())
+    newer = tmp_path / "tree_sitter_go-99.dist-info"
+    newer.mkdir()
+    (newer / "METADATA").write_text("Metadata-Version: 2.1\nName: tree-sitter-go\nVersion: 99\n")
+    assert digest_of(request, Sources()) == before
+    monkeypatch.syspath_prepend(tmp_path)
+    assert digest_of(request, Sources()) != before
