@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -90,8 +91,11 @@ def _cluster() -> Iterator[Any]:
     folder = tempfile.mkdtemp(prefix="ray-")
     os.environ.update(RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0", RAY_USAGE_STATS_ENABLED="0")
     # Ray reads these variables when it is imported.
+    from ray._common.utils import get_default_ray_temp_dir  # noqa: PLC0415
     from ray.cluster_utils import Cluster  # noqa: PLC0415
 
+    # Ray writes the address there whatever `temp_dir` is, and does not make the folder.
+    Path(get_default_ray_temp_dir()).mkdir(exist_ok=True)
     cluster = Cluster(
         initialize_head=True,
         head_node_args=_NODE | {"num_cpus": 0, "include_dashboard": False, "temp_dir": folder},

@@ -35,8 +35,11 @@ class Nodes:
     def __init__(self, port=None):
         # Ray's sockets have their place in the path of this folder, which must be short.
         self._folder = tempfile.mkdtemp(prefix="ray-")
+        from ray._common.utils import get_default_ray_temp_dir  # noqa: PLC0415
         from ray.cluster_utils import Cluster  # noqa: PLC0415
 
+        # Ray writes the address there whatever `temp_dir` is, and does not make the folder.
+        Path(get_default_ray_temp_dir()).mkdir(exist_ok=True)
         self._cluster = Cluster(
             initialize_head=True,
             head_node_args={
