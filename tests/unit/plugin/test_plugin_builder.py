@@ -74,9 +74,12 @@ def old_jar(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=["jdk_compiler", "eclipse_compiler"])
-def compiler(request: pytest.FixtureRequest) -> Compiler:
+def compiler(
+    request: pytest.FixtureRequest, jdk_compiler: Compiler, eclipse_compiler: Compiler
+) -> Compiler:
     """Each compiler: that of a JDK, and the one for machines without."""
-    return request.getfixturevalue(request.param)
+    # Both are arguments, so that what must be fetched is so before sockets are refused.
+    return {"jdk_compiler": jdk_compiler, "eclipse_compiler": eclipse_compiler}[request.param]
 
 
 def fake_javac(folder: Path, answer: str) -> Compiler:
