@@ -164,6 +164,22 @@ def test_what_a_folder_without_init_decorates_is_told(folder):
     )
 
 
+@pytest.mark.parametrize(
+    ("decorator", "name"),
+    [
+        ('step("kg.lost")', "kg.lost"),
+        ('background("kg.lost")', "kg.lost"),
+        ('panel("lost", "Lost")', "lost"),
+        ('procedure(name="kg.lost")', "kg.lost"),
+    ],
+)
+def test_whatever_a_folder_without_init_decorates_is_told(folder, decorator, name):
+    """Each decorator counts, and so does a name that is given by its keyword."""
+    write(folder, "kg/main.py", f"import sidecypher\n\n@sidecypher.{decorator}\ndef body(): ...\n")
+
+    assert list(load([folder]).left_out) == [name]
+
+
 def test_what_one_module_decorates_and_another_offers_is_not_lost(folder):
     """A function that is made elsewhere, and procedures of a private module, have their place."""
     write(folder, "_made.py", good("kg.shared"))

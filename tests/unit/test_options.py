@@ -1,14 +1,16 @@
 """A MAP of a call holds what its class of options says, or the error names the field."""
 
 import copy
+import json
 import pickle
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, List, Literal, Self  # noqa: UP035 - people still write it
 
+import msgspec
 import pytest
 from fix_describe import describe
 from openapi_schema_validator import OAS31Validator
@@ -29,7 +31,7 @@ from sidecypher import (
 from sidecypher.errors import CallError, SignatureError
 from sidecypher.operations.console._view import detail
 from sidecypher.testing import ProcedureEnvironment
-from sidecypher.transport.http.openapi import openapi
+from sidecypher.transport.http.openapi import arguments_schema, openapi
 
 
 class Seen(Row):
@@ -431,6 +433,22 @@ def test_procedures_without_options_need_no_pydantic():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_the_bare_list_of_typing_is_a_list():
+    """Also where a module has options, which look into the items of lists."""
+
+    class Shelf(Options):
+        books: List = []  # noqa: UP006
+
+    @procedure("test.shelf")
+    def shelf(names: List, shelf: Shelf = Shelf()) -> Seen:  # noqa: UP006
+        return Seen(seen={"names": names, "books": shelf.books})
+
+    with ProcedureEnvironment(shelf) as environment:
+        assert environment.call("test.shelf", ["a"], {"books": [1]}) == [
+            {"seen": {"names": ["a"], "books": [1]}}
+        ]
+
+
 def test_fields_are_listed_with_their_path():
     """A procedure lists the fields of its options with path, type, limits, default and meaning."""
     listed = {path: field.meaning for path, field in described(events).fields()}
@@ -481,12 +499,53 @@ def test_the_openapi_document_shows_fields():
             {"kind": "a"},
             {},
         ):
-            assert validator.is_valid({"event": given}) == accepts(environment, given), given
+            assert validator.is_valid({"event": given}) == accepts(
+                environment, "test.event", given
+            ), given
 
 
-def accepts(environment, given):
+def test_the_openapi_document_has_the_values_of_a_literal():
+    """A parameter that is a Literal accepts no other value, and neither does its schema."""
+
+    @procedure("test.sorted")
+    def sort(order: Literal["asc", "desc"], most: Literal[1, 2] | None = None) -> Seen:
+        return Seen(seen={"order": order, "most": most})
+
+    schema = arguments_schema(described(sort).signature.parameters)
+
+    validator = OAS31Validator({**schema, "components": openapi([described(sort)])["components"]})
+    with ProcedureEnvironment(sort) as environment:
+        for given in (["asc"], ["up"], ["desc", 2], ["desc", 3], ["asc", None]):
+            named = dict(zip(("order", "most"), given, strict=False))
+            is_accepted = accepts(environment, "test.sorted", *given)
+            assert validator.is_valid(named) == is_accepted, given
+
+
+def test_a_limit_that_is_no_number_is_left_out_of_the_openapi_document():
+    """JSON Schema compares numbers only, and is not valid with a date as the minimum."""
+
+    class Span(Options):
+        since: Annotated[date, Field(ge=date(2020, 1, 1))]
+        days: Annotated[int, Field(ge=1)] = 1
+
+    @procedure("test.span")
+    def span(options: Span) -> Seen:
+        raise NotImplementedError
+
+    document = openapi([described(span)])
+    OAS31Validator.check_schema(arguments_schema(described(span).signature.parameters))
+    fields = described(span).signature.parameters[0].shape.fields
+
+    validate(json.loads(msgspec.json.encode(document)))
+    assert [field.allowed for field in fields] == [
+        "DATE, at least 2020-01-01, required",
+        "INTEGER, at least 1, default 1",
+    ]
+
+
+def accepts(environment, name, *given):
     try:
-        environment.call("test.event", given)
+        environment.call(name, *given)
     except CallError:
         return False
     return True

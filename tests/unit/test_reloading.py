@@ -101,6 +101,41 @@ def test_a_changed_signature_is_told_with_what_to_do(folder):
     assert "`sidecypher.call` reaches it now" in change.detail
 
 
+PLUGIN_OPTIONS = [
+    "timeout=60.0",
+    'availability="OPTIONAL"',
+    "eager=True",
+    "admin=True",
+    "cache=1.0",
+    'deprecated_by="kg.better"',
+]
+
+
+@pytest.mark.parametrize("option", PLUGIN_OPTIONS)
+def test_a_changed_option_of_the_plugin_is_told_with_what_to_do(folder, option):
+    """Neo4j keeps to the earlier one, for example who may call, until it has a new plugin."""
+    before = load([folder])
+
+    write(folder, "good.py", good("kg.good").replace('"kg.good"', f'"kg.good", {option}'))
+    after = load([folder], before)
+
+    [change] = changes_between(before, after)
+    assert (change.name, change.state) == ("kg.good", "options changed")
+    assert "Rebuild the plugin and restart Neo4j" in change.detail
+    assert f"`{option.partition('=')[0]}`" in change.detail
+
+
+def test_other_options_and_texts_need_no_new_plugin(folder):
+    """Nothing but the sidecar follows them, or people read them."""
+    before = load([folder])
+
+    text = good("kg.good").replace('"kg.good"', '"kg.good", executor="process"')
+    write(folder, "good.py", text.replace("-> Text:", '-> Text:\n    """Say so."""'))
+    _, states = reload(folder, before)
+
+    assert states == {"kg.good": "changed"}
+
+
 def test_new_and_removed_modules(folder):
     """A new file's procedures are added, a deleted file's are removed."""
     write(folder, "gone.py", good("kg.gone"))

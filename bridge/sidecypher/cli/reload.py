@@ -20,7 +20,7 @@ Change = dict[str, Any]
 _RELOAD_SECONDS: Final = 130.0
 """Slightly more than the timeout of the procedure."""
 
-_NEEDS_PLUGIN: Final = frozenset({"added", "signature changed", "removed"})
+_NEEDS_PLUGIN: Final = frozenset({"added", "signature changed", "options changed", "removed"})
 
 
 def reload(home: Home = None, config: Config = None, as_json: AsJson = False) -> None:

@@ -4,11 +4,11 @@ import ast
 import contextlib
 import importlib.util
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-_DECORATORS: Final = {"procedure", "function", "webhook"}
+_DECORATORS: Final = {"procedure", "function", "webhook", "step", "background", "panel"}
 
 Stamp = Mapping[str, tuple[int, int]]
 """Modification time in nanoseconds and size of each file, by path."""
@@ -41,16 +41,22 @@ def decorated_in(path: Path) -> list[tuple[str, int]]:
     except (OSError, ValueError, SyntaxError, RecursionError):
         return []
     return [
-        (call.args[0].value, node.lineno)
+        (name, node.lineno)
         for node in body
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for call in node.decorator_list
         if isinstance(call, ast.Call)
         and getattr(call.func, "attr", getattr(call.func, "id", "")) in _DECORATORS
-        and call.args
-        and isinstance(call.args[0], ast.Constant)
-        and isinstance(call.args[0].value, str)
+        for name in _names_given(call)
     ]
+
+
+def _names_given(call: ast.Call) -> Iterator[str]:
+    """Yield the name that a decorator is given, if it is a text: its first or its named one."""
+    named = (each.value for each in call.keywords if each.arg in {"name", "path"})
+    for given in (*call.args[:1], *named):
+        if isinstance(given, ast.Constant) and isinstance(given.value, str):
+            yield given.value
 
 
 def changed_files(before: Stamp, after: Stamp) -> frozenset[str]:

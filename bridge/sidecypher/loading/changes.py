@@ -10,12 +10,23 @@ from typing import Final, Literal
 from sidecypher.loading.loader import Key, Loaded, Part, Unit, key_of
 from sidecypher.sdk.registry import Procedure
 
-State = Literal["added", "changed", "signature changed", "removed", "failed"]
+State = Literal["added", "changed", "signature changed", "options changed", "removed", "failed"]
 
 _REBUILD: Final = (
     "Rebuild the plugin and restart Neo4j to call it by its name; `sidecypher.call` reaches it now"
 )
 _IN_SERVICE: Final = "the code before it goes on"
+
+_PLUGIN_OPTIONS: Final = {
+    "availability": "availability",
+    "timeout_ms": "timeout",
+    "single": "return annotation",
+    "eager": "eager",
+    "admin": "admin",
+    "cache": "cache",
+    "deprecated_by": "deprecated_by",
+}
+"""What the plugin does by itself, by the field of an entry: its name for an author."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +80,20 @@ def _changes_of(
             yield Change(unit.name, procedure.name, "added", _REBUILD)
         elif earlier.entry.signature != procedure.entry.signature:
             yield Change(unit.name, procedure.name, "signature changed", _REBUILD)
+        elif options := _changed_options(earlier, procedure):
+            detail = f"Rebuild the plugin and restart Neo4j, which has the earlier {options} still"
+            yield Change(unit.name, procedure.name, "options changed", detail)
         elif earlier is not procedure and (shared or _file_of(procedure) in changed):
             yield Change(unit.name, procedure.name, "changed")
+
+
+def _changed_options(before: Procedure, after: Procedure) -> str:
+    """Return the names of changed options to which Neo4j keeps until it has a new plugin."""
+    return ", ".join(
+        f"`{name}`"
+        for field, name in _PLUGIN_OPTIONS.items()
+        if getattr(before.entry, field, None) != getattr(after.entry, field, None)
+    )
 
 
 def _has_shared_change(part: Part, before: Part | None) -> bool:

@@ -110,7 +110,9 @@ class Changed(Row):
 
     module: str
     name: str | None
-    state: Annotated[str, Description("added, changed, signature changed, removed or failed")]
+    state: Annotated[
+        str, Description("added, changed, signature changed, options changed, removed or failed")
+    ]
     detail: Annotated[str, Description("what to do or to know")]
 
 

@@ -319,7 +319,7 @@ def options_in(annotation: Any) -> tuple[type[Options], CypherType] | None:
             model, kind = found[0]
             kind = CypherType("ANY") if str in others else kind
             return model, replace(kind, nullable=type(None) in others)
-    elif origin is list and _is_options(arguments[0]):
+    elif origin is list and any(map(_is_options, arguments)):
         return arguments[0], CypherType("LIST", MAP)
     elif _is_options(annotation):
         return annotation, MAP

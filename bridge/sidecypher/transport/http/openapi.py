@@ -8,6 +8,7 @@ from sidecypher.protocol.catalogue import FunctionEntry, ProcedureEntry
 from sidecypher.sdk.registry import Procedure
 from sidecypher.sdk.signature.model import Parameter
 from sidecypher.transport.http._openapi_operator import OPERATOR_PATHS, answers
+from sidecypher.values.cypher import CypherType
 from sidecypher.values.kinds import KINDS, Schema
 
 if TYPE_CHECKING:
@@ -63,7 +64,11 @@ def schema_of(kind: str, *, nullable: bool) -> Schema:
         schema = {"type": "array", "items": schema_of(kind[5:-1], nullable=True)}
     else:
         schema = {"$ref": "#/components/schemas/" + kind.replace(" ", "_")}
-    return {"oneOf": [schema, {"type": "null"}]} if nullable and kind != "ANY" else schema
+    return _or_null(schema, nullable=nullable and kind != "ANY")
+
+
+def _or_null(schema: Schema, *, nullable: bool) -> Schema:
+    return {"oneOf": [schema, {"type": "null"}]} if nullable else schema
 
 
 def openapi(procedures: Iterable[Procedure]) -> Schema:
@@ -207,8 +212,21 @@ def _parameter(parameter: Parameter) -> Schema:
     by_null = parameter.default is not None and parameter.default.by_null
     nullable = parameter.type.nullable or by_null
     if parameter.shape is None:
-        return schema_of(str(parameter.type), nullable=nullable)
+        return _typed(parameter.type, nullable=nullable)
     return _maps(parameter.shape, parameter.type.name, nullable=nullable)
+
+
+def _typed(kind: CypherType, *, nullable: bool) -> Schema:
+    """Return the schema of what a call accepts of a type: no other values of a Literal."""
+    if kind.item is not None and kind.name == "LIST":
+        return _or_null(
+            {"type": "array", "items": _typed(kind.item, nullable=kind.item.nullable)},
+            nullable=nullable,
+        )
+    schema = schema_of(str(kind), nullable=nullable)
+    if kind.allowed:
+        schema["enum"] = [*kind.allowed, *([None] if nullable else [])]
+    return schema
 
 
 def _maps(shape: "Shape", kind: str, *, nullable: bool) -> Schema:
@@ -222,7 +240,7 @@ def _maps(shape: "Shape", kind: str, *, nullable: bool) -> Schema:
     }
     if kind == "LIST":
         schema = {"type": "array", "items": schema}
-    return {"oneOf": [schema, {"type": "null"}]} if nullable else schema
+    return _or_null(schema, nullable=nullable)
 
 
 def _field(field: "Field") -> Schema:
@@ -230,17 +248,15 @@ def _field(field: "Field") -> Schema:
     # Null counts as absent where there is a default.
     nullable = field.type.nullable or field.default is not None
     if field.shape is None:
-        schema = schema_of(str(field.type), nullable=nullable)
+        schema = _typed(field.type, nullable=nullable)
     else:
         schema = _maps(field.shape, kind, nullable=nullable)
     length = _LENGTHS.get(kind)
     for name, limit in field.limits.items():
-        if name in _LIMITS:
+        if name == "pattern" or (name in _LIMITS and isinstance(limit, int | float)):
             schema[_LIMITS[name]] = limit
         elif length is not None:
             schema[name.removesuffix("_length") + length] = limit
-    if field.type.allowed:
-        schema["enum"] = [*field.type.allowed, *([None] if nullable else [])]
     if field.default is not None:
         schema["default"] = field.sent_default
     if field.description:
