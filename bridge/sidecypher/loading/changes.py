@@ -81,7 +81,7 @@ def _changes_of(
         elif earlier.entry.signature != procedure.entry.signature:
             yield Change(unit.name, procedure.name, "signature changed", _REBUILD)
         elif options := _changed_options(earlier, procedure):
-            detail = f"Rebuild the plugin and restart Neo4j, which has the earlier {options} still"
+            detail = f"Rebuild the plugin and restart Neo4j, which still has the earlier {options}"
             yield Change(unit.name, procedure.name, "options changed", detail)
         elif earlier is not procedure and (shared or _file_of(procedure) in changed):
             yield Change(unit.name, procedure.name, "changed")
