@@ -180,6 +180,29 @@ def test_whatever_a_folder_without_init_decorates_is_told(folder, decorator, nam
     assert list(load([folder]).left_out) == [name]
 
 
+def test_a_file_that_a_package_hides_is_told(folder):
+    """Python imports the package for both, so what the file decorates would be missing."""
+    write(folder, "shop/__init__.py", good("kg.shop"))
+    write(folder, "shop.py", good("kg.file"))
+
+    loaded = load([folder])
+
+    assert names(loaded) == ["kg.good", "kg.shop"]
+    [failure] = loaded.failures
+    assert failure.module == "shop.py"
+    assert "`shop`" in failure.reason
+
+
+def test_a_name_with_a_dot_is_told(folder):
+    """Python cannot import such a file by its name."""
+    write(folder, "shop.orders.py", good("kg.orders"))
+
+    [failure] = load([folder]).failures
+
+    assert failure.module == "shop.orders.py"
+    assert "dot" in failure.reason
+
+
 def test_what_one_module_decorates_and_another_offers_is_not_lost(folder):
     """A function that is made elsewhere, and procedures of a private module, have their place."""
     write(folder, "_made.py", good("kg.shared"))

@@ -9,6 +9,7 @@ import importlib.util
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -137,7 +138,7 @@ class Folder:
     def imports(self) -> Iterator[tuple[str, Callable[[], ModuleType]]]:
         """Yield each file and package that is not private, and the modules of packages."""
         if not self._path.is_dir():
-            yield self._path.name, _raise_no_folder
+            yield self._path.name, partial(_raise, "there is no such folder")
             return
         parent = ModuleType(self._package)
         parent.__path__ = [str(self._path)]
@@ -153,7 +154,11 @@ class Folder:
                 continue
             name = f"{package}.{path.stem}"
             imported: list[ModuleType] = []
-            yield str(path.relative_to(self._path)), _importer(name, imported)
+            shown = str(path.relative_to(self._path))
+            if not is_package and (problem := _hidden(path)):
+                yield shown, partial(_raise, problem)
+                continue
+            yield shown, _importer(name, imported)
             if is_package and imported:
                 yield from self._imports_in(path, name)
 
@@ -188,8 +193,17 @@ def modules_of(package: str) -> list[ModuleType]:
     ]
 
 
-def _raise_no_folder() -> ModuleType:
-    raise SidecypherError("there is no such folder")
+def _raise(problem: str) -> ModuleType:
+    raise SidecypherError(problem)
+
+
+def _hidden(file: Path) -> str:
+    """Return why Python cannot import a file by its name, or `""`."""
+    if "." in file.stem:
+        return "its name has a dot, which Python reads as a package. Rename it"
+    if (file.with_suffix("") / "__init__.py").is_file():
+        return f"the package `{file.stem}` next to it has its name. Rename one of them"
+    return ""
 
 
 def _public(folder: Path) -> list[Path]:
