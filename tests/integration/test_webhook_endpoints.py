@@ -69,6 +69,18 @@ def verify(request):
 async def verified(request):
     return WebhookAnswer(200)
 
+@webhook("/webhooks/unsure", verify=lambda request: request.body == b"signed")
+async def unsure(request):
+    return WebhookAnswer(200)
+
+@webhook("/webhooks/unchecked", check=lambda headers: True)
+async def unchecked(request):
+    return WebhookAnswer(200)
+
+@webhook("/webhooks/silent")
+async def silent(request):
+    return WebhookAnswer(204, "stored")
+
 @webhook("/webhooks/fail")
 async def fail(request):
     raise ValueError("a secret")
@@ -157,6 +169,8 @@ def test_headers_and_bytes_arrive_as_they_were_sent(http):
         ("fail", 500, "SC-000"),
         ("exit", 500, "SC-202"),
         ("none", 500, "SC-205"),
+        ("unsure", 500, "SC-205"),
+        ("unchecked", 500, "SC-205"),
     ],
 )
 def test_a_webhook_that_fails_is_told_as_a_problem(http, name, status, code):
@@ -166,6 +180,15 @@ def test_a_webhook_that_fails_is_told_as_a_problem(http, name, status, code):
     assert (answer.status_code, answer.json()["code"]) == (status, code)
     assert "a secret" not in answer.text
     assert http.post("/webhooks/echo").status_code == 200
+
+
+def test_an_answer_that_may_have_no_body_has_none(http, capsys):
+    """HTTP ends a 204 after its headers, so its text is not sent."""
+    answer = http.post("/webhooks/silent")
+
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert http.post("/webhooks/echo").status_code == 200
+    assert "request failed" not in capsys.readouterr().err
 
 
 def test_a_webhook_that_takes_too_long_is_ended(http, monkeypatch):

@@ -1,5 +1,6 @@
 """`@webhook`, and how webhooks are found beside procedures."""
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,35 @@ def test_a_webhook_must_be_an_async_function_of_one_argument():
             webhook("/webhooks/kg")(body)
     with pytest.raises(SignatureError):
         webhook("/webhooks/kg")(7)
+
+
+def test_checks_of_requests_are_plain_functions():
+    """An async one would never run, and its coroutine would look like a refusal."""
+
+    async def receive(request): ...
+
+    async def later(request): ...
+
+    def lonely(): ...
+
+    for option in ("check", "verify"):
+        for body in (later, lonely):
+            with pytest.raises(
+                SignatureError, match=f"`{option}` of the webhook `/webhooks/kg` is"
+            ):
+                webhook("/webhooks/kg", **{option: body})(receive)
+        webhook("/webhooks/kg", **{option: functools.partial(print, "a secret")})(receive)
+
+
+def test_what_runs_behind_a_webhook_is_an_async_function_of_one_argument():
+    """As with `@background`, others are refused at import."""
+
+    async def receive(request): ...
+
+    def plain(context): ...
+
+    with pytest.raises(SignatureError, match=r"`/webhooks/kg` \(test_webhooks.py:\d+\) is no"):
+        webhook("/webhooks/kg", background=plain)(receive)
 
 
 @awaited

@@ -92,14 +92,28 @@ def background(name: str) -> Callable[[_Function], _Function]:
 def check_async(function: Callable[..., object], what: str, example: str) -> None:
     """Raise `SignatureError` if a function is not an async function of one argument."""
     place = place_of(function)
-    try:
-        inspect.signature(function).bind(object())
-    except TypeError:
-        has_one_parameter = False
-    else:
-        has_one_parameter = True
-    if not inspect.iscoroutinefunction(function) or not has_one_parameter:
+    if not inspect.iscoroutinefunction(function) or not _takes_one(function):
         raise SignatureError(
             f"The {what} ({place}) is not an async function of one argument",
             hint=f"Write `async def {example}`, say.",
         )
+
+
+def check_plain(function: Callable[..., object], what: str, example: str) -> None:
+    """Raise `SignatureError` if a function is async, or does not accept one argument.
+
+    It may be any callable, such as a `partial` with a secret.
+    """
+    if inspect.iscoroutinefunction(function) or not _takes_one(function):
+        raise SignatureError(
+            f"The {what} is not a plain function of one argument",
+            hint=f"Write `def {example}`, say.",
+        )
+
+
+def _takes_one(function: Callable[..., object]) -> bool:
+    try:
+        inspect.signature(function).bind(object())
+    except TypeError:
+        return False
+    return True

@@ -11,6 +11,7 @@ from sidecypher.sdk.backgrounds import (
     BackgroundFunction,
     SidecarContext,
     check_async,
+    check_plain,
 )
 from sidecypher.sdk.declarations import declare
 
@@ -96,7 +97,7 @@ def webhook(
             requests that were stored.
 
     Raises:
-        SignatureError: At import: the path is not valid, or the function accepts no request.
+        SignatureError: At import: the path is not valid, or a function is not of the kind above.
 
     Example:
         >>> import hmac
@@ -118,7 +119,18 @@ def webhook(
         check_async(
             function, f"webhook `{path}`", "receive(request: WebhookRequest) -> WebhookAnswer"
         )
-        behind = None if background is None else Background(path, background)
+        for option, plain in (("check", check), ("verify", verify)):
+            if plain is not None:
+                check_plain(
+                    plain,
+                    f"`{option}` of the webhook `{path}`",
+                    f"{option}(given) -> WebhookAnswer | None",
+                )
+        behind = None
+        if background is not None:
+            what = f"background function of the webhook `{path}`"
+            check_async(background, what, "run(context: SidecarContext)")
+            behind = Background(path, background)
         declare(Webhook(path, function, check, verify, behind))
         return function
 

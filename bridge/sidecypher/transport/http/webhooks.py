@@ -44,6 +44,9 @@ SMALL_BYTES: Final = 1_000_000
 MOST_LARGE: Final = 2
 """Most signatures of larger bodies that are verified at a time."""
 
+_WITHOUT_BODY: Final = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+"""Statuses whose answer ends after its headers (RFC 9110)."""
+
 PLACE_SECONDS: Final = 8.0
 """Longest wait of a further request for its turn; senders give up after 10 s."""
 
@@ -90,7 +93,9 @@ class WebhookApi:
             )
         if self._stopping():
             raise SidecarStopping("The sidecar stops", retryable=True)
-        answer = webhook.check(request.headers) if webhook.check is not None else None
+        answer = None
+        if webhook.check is not None:
+            answer = _refusal(webhook, "check", webhook.check(request.headers))
         # Before the semaphore: an unfinished body does not occupy a place.
         if answer is None:
             try:
@@ -107,6 +112,8 @@ class WebhookApi:
             self._telemetry.rejected(
                 "request refused", "webhook", path=webhook.name, status=str(answer.status)
             )
+        if answer.status in _WITHOUT_BODY:
+            return Response(status_code=answer.status)
         return PlainTextResponse(answer.text and answer.text + "\n", answer.status)
 
     async def _verify(self, webhook: Webhook, request: WebhookRequest) -> WebhookAnswer | None:
@@ -116,9 +123,10 @@ class WebhookApi:
         # Small bodies never wait for the signatures of large ones.
         is_large = len(request.body) > SMALL_BYTES
         async with self._large if is_large else contextlib.nullcontext():
-            return await asyncio.wrap_future(
+            refusal = await asyncio.wrap_future(
                 in_thread(partial(webhook.verify, request), "sidecypher-webhook")
             )
+        return _refusal(webhook, "verify", refusal)
 
     @contextlib.asynccontextmanager
     async def _place(self) -> AsyncIterator[None]:
@@ -174,3 +182,17 @@ class WebhookApi:
                 hint="Return a `WebhookAnswer`.",
             )
         return answer
+
+
+def _refusal(webhook: Webhook, option: str, answer: object) -> WebhookAnswer | None:
+    """Return what `check` or `verify` has returned.
+
+    Raises:
+        RowError: It is neither None nor an answer, so the request is not let through.
+    """
+    if answer is None or isinstance(answer, WebhookAnswer):
+        return answer
+    raise RowError(
+        f"`{option}` of the webhook `{webhook.name}` returned a {type(answer).__name__}",
+        hint="Return a `WebhookAnswer` to refuse the request, else None.",
+    )
