@@ -623,7 +623,6 @@ DEFAULTS = [
     (dict[str, Any], {"two words": 1, "`": 2, "": 3}, "{`two words`: 1, ````: 2, ``: 3}"),
     (dict[str, float], {"a": 1}, "{a: 1.0}"),
     (int | None, 5, "5"),
-    (list[int], (1, 2), "[1, 2]"),
     (Literal["a", "b"], "b", "b"),
     (Literal[1, 2], 2, "2"),
     (list[Literal["a"]], ["a"], "['a']"),
@@ -675,7 +674,7 @@ def test_a_default_that_neo4j_cannot_hold_is_stood_for_by_null(annotation, value
     """None, dates and defaults of ANY cross as null, which means the Python default."""
     default = read_signature(taking(annotation, value)).parameters[0].default
 
-    assert (default.value, default.text, default.by_null) == (value, "null", True)
+    assert (repr(default.value), default.text, default.by_null) == (repr(value), "null", True)
 
 
 def test_a_parameter_without_default_has_none():

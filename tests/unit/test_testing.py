@@ -1,11 +1,14 @@
 """`ProcedureEnvironment` runs procedures as the sidecar does, without Neo4j."""
 
 import asyncio
+import math
 import threading
 from collections.abc import AsyncIterator, Iterator
+from datetime import date
 from typing import Any
 
 import pytest
+from fix_modules import good
 
 from sidecypher import Context, ProcedureError, Row, procedure
 from sidecypher.errors import CallError, DuplicateProcedure, UnknownProcedure
@@ -56,6 +59,23 @@ def test_rows_are_dicts_by_column_name():
         assert environment.call("demo.twice", 4) == [{"theValue": 8}]
         assert environment.call("demo.twice") == [{"theValue": 42}]
         assert environment.call("demo.later", 40) == [{"theValue": n} for n in range(40)]
+
+
+def test_a_default_is_what_cypher_would_pass():
+    """A default has the class of its parameter, as each value that Neo4j passes has."""
+
+    @procedure("demo.defaults")
+    def defaults(
+        number: float = 1, texts: list[str] = (), dates: list[date] = (), other: float = math.inf
+    ) -> Value:
+        found = [type(each).__name__ for each in (number, texts, dates, other)]
+        return Value(the_value=found)
+
+    with ProcedureEnvironment(defaults) as environment:
+        assert environment.call("demo.defaults") == environment.call("demo.defaults", 1.0, [])
+        assert environment.call("demo.defaults") == [
+            {"theValue": ["float", "list", "list", "float"]}
+        ]
 
 
 def test_arguments_are_checked_as_cypher_would():
@@ -158,6 +178,48 @@ def test_an_unknown_name_is_an_error():
     """A name that was not given to the environment is unknown."""
     with ProcedureEnvironment(twice) as environment, pytest.raises(UnknownProcedure):
         environment.call("demo.once")
+
+
+def test_an_unknown_name_tells_what_could_not_be_loaded(tmp_path):
+    """The reason is in the error of the test: there is no `sidecypher status` of a test."""
+    (tmp_path / "broken.py").write_text("def broken(:\n")
+
+    with (
+        ProcedureEnvironment(folders=[tmp_path]) as environment,
+        pytest.raises(UnknownProcedure) as caught,
+    ):
+        environment.call("demo.broken")
+
+    assert "`broken.py`: syntax error in line 1" in caught.value.hint
+    assert "sidecypher status" not in caught.value.hint
+
+
+def test_an_unknown_function_is_told_alike(tmp_path):
+    """A value has the same error as rows."""
+    (tmp_path / "broken.py").write_text("def broken(:\n")
+
+    with (
+        ProcedureEnvironment(folders=[tmp_path]) as environment,
+        pytest.raises(UnknownProcedure) as caught,
+    ):
+        environment.value("demo.broken")
+
+    assert "`broken.py`: syntax error in line 1" in caught.value.hint
+
+
+def test_a_folder_may_be_a_text(tmp_path):
+    """A path is written as a text in most places."""
+    (tmp_path / "good.py").write_text(good("demo.good", "there"))
+
+    with ProcedureEnvironment(folders=[str(tmp_path)]) as environment:
+        assert environment.call("demo.good") == [{"value": "there"}]
+
+
+@pytest.mark.parametrize("thing", [pytest, "people", lambda: None], ids=["module", "text", "plain"])
+def test_what_is_no_procedure_is_refused(thing):
+    """A module, a folder, and a function without a decorator would be left out silently."""
+    with pytest.raises(TypeError, match="is not decorated"):
+        ProcedureEnvironment(twice, thing)
 
 
 def test_two_bodies_of_one_name_are_refused():

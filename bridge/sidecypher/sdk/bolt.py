@@ -420,7 +420,7 @@ async def _fetched(
 
 
 def _converted(records: "list[neo4j.Record]") -> list[Record]:
-    from sidecypher.sdk._driver_records import record_of  # noqa: PLC0415
+    from sidecypher.sdk.driver_records import record_of  # noqa: PLC0415
 
     return [record_of(record) for record in records]
 

@@ -14,7 +14,9 @@ from sidecypher.testing.statements import UnexpectedStatement
 from sidecypher.values.coders import decode_any
 
 
-def replay(recording: Path, *functions: Callable[..., Any], folders: Iterable[Path] = ()) -> Any:
+def replay(
+    recording: Path, *functions: Callable[..., Any], folders: Iterable[Path | str] = ()
+) -> Any:
     """Run a recorded call with the current code; its statements return the recorded records.
 
     A sidecar with the setting `record_dir` writes one file for each call that fails.

@@ -25,8 +25,8 @@ from sidecypher.protocol.envelope import (
 )
 from sidecypher.sdk.batch.variants import with_batches
 from sidecypher.sdk.call import no_transaction
-from sidecypher.sdk.declarations import declared_in
-from sidecypher.sdk.registry import Kind, Registry, procedures_in
+from sidecypher.sdk.declarations import declared_in, mark_of
+from sidecypher.sdk.registry import Kind, Procedure, Registry, procedures_in
 from sidecypher.sdk.resources import Resources
 from sidecypher.sdk.results import Record
 from sidecypher.sdk.steps import Step, Steps
@@ -69,15 +69,16 @@ class ProcedureEnvironment:
     def __init__(
         self,
         *functions: Callable[..., Any],
-        folders: Iterable[Path] = (),
+        folders: Iterable[Path | str] = (),
         run: Run | None = None,
         timeout: float = 30.0,
         transport: Transport = "memory",
     ) -> None:
         if not structlog.is_configured():
             configure_logging("WARNING", "console")
-        loaded = _loaded(functions, list(folders))
+        loaded = _loaded(functions, list(map(Path, folders)))
         self._registry = loaded.registry
+        self._left_out = loaded.left_out
         self._timeout = timeout
         self._ends = ExitStack()
         self._loop, resources, telemetry = EventLoop(), Resources(), Telemetry()
@@ -123,7 +124,8 @@ class ProcedureEnvironment:
         Raises:
             CallError: The error that Cypher would see, with its code.
         """
-        columns = [column.name for column in self._registry.get(name).signature.columns]
+        found = self._found(name, "procedure")
+        columns = [column.name for column in found.signature.columns]
         return [dict(zip(columns, row, strict=True)) for row in self._client.rows(name, *arguments)]
 
     def value(self, name: str, *arguments: Any) -> Any:
@@ -132,7 +134,16 @@ class ProcedureEnvironment:
         Raises:
             CallError: The error that Cypher would see, with its code.
         """
+        self._found(name, "function")
         return self._client.value(name, *arguments)
+
+    def _found(self, name: str, kind: Kind) -> Procedure:
+        try:
+            return self._registry.get(name, kind)
+        except UnknownProcedure as error:
+            reasons = "; ".join(f"`{each}`: {why}" for each, why in self._left_out.items())
+            hint = f"These could not be loaded: {reasons}" if reasons else "Pass its function."
+            raise UnknownProcedure(error.message, hint=hint) from None
 
     def run_step(
         self,
@@ -196,12 +207,18 @@ class ProcedureEnvironment:
 
 
 def _loaded(functions: Iterable[Callable[..., Any]], folders: list[Path]) -> Loaded:
+    for each in functions:
+        if not any(hasattr(each, mark_of(kind)) for kind in (Procedure, Step)):
+            raise TypeError(
+                f"`{getattr(each, '__name__', each)}` is not decorated as a procedure, a function "
+                "or a step; `folders` takes folders"
+            )
     module = types.ModuleType("functions")
     vars(module).update({str(index): function for index, function in enumerate(functions)})
     in_folders = load(folders) if folders else Loaded(Registry([]))
     procedures = [*with_batches(procedures_in([module])), *in_folders.registry]
     steps = {each.name: each for each in declared_in([module], Step)}
-    return Loaded(Registry(procedures), steps={**in_folders.steps, **steps})
+    return Loaded(Registry(procedures), in_folders.parts, steps={**in_folders.steps, **steps})
 
 
 def _answer_with(run: Run) -> CallBack:

@@ -41,7 +41,13 @@ class Caller(Protocol):
     def given(self, cypher: str, **params: Any) -> None:
         """Run a statement that prepares the graph; without a graph this does nothing."""
 
-    def expect(self, cypher: str, *, records: Iterable[dict[str, Any]] = ()) -> None:
+    def expect(
+        self,
+        cypher: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        records: Iterable[dict[str, Any]] = (),
+    ) -> None:
         """Set the records that the mock of the graph returns; on a real graph this does nothing."""
 
 
@@ -122,7 +128,9 @@ def sidecypher_call(request: pytest.FixtureRequest) -> Iterator[Caller]:
     """Call procedures where `--sidecypher-on` says."""
     place: Literal["memory", "py4j", "neo4j"] = getattr(request, "param", "memory")
     if place == "neo4j":
-        yield _RealGraph(request.getfixturevalue("sidecypher_session"))
+        from sidecypher.testing._real_graph import RealGraph  # noqa: PLC0415
+
+        yield RealGraph(request.getfixturevalue("sidecypher_session"))
         return
     from sidecypher.testing import ExpectedStatements, ProcedureEnvironment  # noqa: PLC0415
 
@@ -147,26 +155,6 @@ class _MockedGraph:
 
     def given(self, cypher: str, **params: Any) -> None:
         """Do nothing: there is no graph."""
-
-
-class _RealGraph:
-    """Calls with Cypher in a real graph."""
-
-    def __init__(self, session: "neo4j.Session") -> None:
-        self._session = session
-
-    def __call__(self, name: str, *arguments: Any) -> list[dict[str, Any]]:
-        parameters = {f"p{index}": value for index, value in enumerate(arguments)}
-        listed = ", ".join(f"${parameter}" for parameter in parameters)
-        # A procedure's name cannot be a parameter; Neo4j itself refuses what is not a name.
-        query = f"CALL {name}({listed})"
-        return [dict(record) for record in self._session.run(query, parameters)]
-
-    def given(self, cypher: str, **params: Any) -> None:
-        self._session.run(cypher, params).consume()
-
-    def expect(self, cypher: str, *, records: Iterable[dict[str, Any]] = ()) -> None:
-        """Do nothing: the graph answers."""
 
 
 def _folders(config: pytest.Config) -> list[Path]:

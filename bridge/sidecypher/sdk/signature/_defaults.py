@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sidecypher.values.coders import encoder
+from sidecypher.values.coders import decoder, encoder
 from sidecypher.values.cypher import CypherType
 from sidecypher.values.kinds import KINDS
 
@@ -21,7 +21,8 @@ class Default:
     """A parameter's default, on both sides.
 
     Attributes:
-        value: The Python value; of options, the map that Cypher would send.
+        value: The Python value as a call that passes it would get it; of options, the map that
+            Cypher would send.
         text: The text that Neo4j parses, or `"null"` if only Python knows the default.
         by_null: Whether null means the default, because Neo4j cannot express it.
     """
@@ -45,12 +46,12 @@ def default_of(value: Any, kind: CypherType) -> Default:
         >>> default_of([1, None], CypherType("LIST", CypherType("INTEGER", nullable=True))).text
         '[1, null]'
     """
-    encoder(kind)(value)
+    received = decoder(kind)(encoder(kind)(value))
     try:
         text = _text(value, kind)
     except _NoLiteralError:
-        return Default(value, "null", by_null=True)
-    return Default(value, text, by_null=False)
+        return Default(received, "null", by_null=True)
+    return Default(received, text, by_null=False)
 
 
 def literal(value: Any, kind: CypherType) -> str:
