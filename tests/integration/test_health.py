@@ -89,6 +89,7 @@ def test_metrics_are_what_prometheus_reads(get, telemetry):
     ]
     assert (calls.labels, calls.value) == ({"procedure": "kg.a", "outcome": "ok"}, 1.0)
     assert families["sidecypher_load_failures"].samples[0].value == 2
+    assert families["process_resident_memory_bytes"].samples[0].value > 1e6
 
 
 def test_a_header_does_not_say_who_asks(telemetry):

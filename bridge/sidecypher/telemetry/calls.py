@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import structlog
 from opentelemetry.trace import Span, Tracer
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
 from structlog.typing import EventDict, FilteringBoundLogger
 
 from sidecypher.errors import SidecypherError, UnknownProcedure, sendable
@@ -231,6 +231,7 @@ class Telemetry:
             tracer: Makes a span for each call; without it, calls have no spans, at no cost.
         """
         self.metrics: Final = CollectorRegistry()
+        ProcessCollector(registry=self.metrics)
         self._tracer = tracer
         self.calls: Final = CallMetrics()
         self.history: Final = History(self.calls)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
 from prometheus_client.core import CounterMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -26,18 +26,22 @@ def count_metrics(prefix: str, counts: Counts) -> Iterator[Metric]:
 
 
 def serve_metrics(metrics: Collector, port: int, *, variable: str) -> int:
-    """Serve metrics at `/metrics` of the loopback interface; return the port.
+    """Serve metrics, and those of the process, at `/metrics` of the loopback interface.
 
     Args:
         metrics: What yields them.
         port: The port; 0 picks a free one.
         variable: The environment variable that has set it.
 
+    Returns:
+        The port.
+
     Raises:
         SyncSettingsError: The port cannot be used.
     """
     registry = CollectorRegistry()
     registry.register(metrics)
+    ProcessCollector(registry=registry)
     try:
         server, _ = start_http_server(port, addr="127.0.0.1", registry=registry)
     except OSError as error:

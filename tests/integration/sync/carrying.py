@@ -4,8 +4,17 @@ import json
 
 import httpx
 import psutil
+from docs.pages import code_in, rows, section
 from fix_calls import Calls
 from fix_waiting import wait_until
+
+
+def listed_metrics(page):
+    """Return the names of metrics that a page lists, and of those that each process has."""
+    own = rows(section(page, "Lag"), "metric")
+    every = rows(section("docs/telemetry.md", "Metrics"), "metric")
+    names = {code_in(row[0])[0] for row in every}
+    return {code_in(row[0])[0] for row in own} | {each for each in names if each[:8] == "process_"}
 
 
 class Carrying:

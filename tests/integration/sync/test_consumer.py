@@ -5,8 +5,8 @@ import math
 import signal
 
 import pytest
-from docs.pages import code_in, rows, section
 from fix_waiting import promised, wait_until
+from integration.sync.carrying import listed_metrics
 
 from sidecypher_procedures.sync.streams import (
     dead_key,
@@ -321,8 +321,7 @@ def test_metrics_tell_what_was_written(sync):
     sync.await_contents(run, texts(0))
     wait_until(lambda: "sidecypher_sync_partition_lag{" in "".join(sync.metrics()))
     found = sync.metrics()
-    table = rows(section("docs/sync.md", "Lag"), "metric")
-    assert {name.partition("{")[0] for name in found} == {code_in(row[0])[0] for row in table}
+    assert {name.partition("{")[0] for name in found} == listed_metrics("docs/sync.md")
     assert found["sidecypher_sync_written_total"] == 1
     assert found["sidecypher_sync_duplicates_total"] == 1
     assert found["sidecypher_sync_partitions"] == PARTITIONS

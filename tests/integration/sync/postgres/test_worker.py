@@ -7,8 +7,8 @@ import signal
 
 import psycopg
 import pytest
-from docs.pages import code_in, rows, section
 from fix_waiting import promised, wait_until
+from integration.sync.carrying import listed_metrics
 
 from sidecypher_procedures.sync.errors import InvalidEvent
 from sidecypher_procedures.sync.postgres.outbox import PostgresOutbox
@@ -385,8 +385,7 @@ def test_metrics_tell_what_was_written_and_what_waits(outbox):
     outbox.await_contents(run, texts(0))
     wait_until(lambda: outbox.metrics().get("sidecypher_postgres_outbox_dead"))
     found = outbox.metrics()
-    table = rows(section("docs/postgres.md", "Lag"), "metric")
-    assert found.keys() == {code_in(row[0])[0] for row in table}
+    assert found.keys() == listed_metrics("docs/postgres.md")
     assert found["sidecypher_postgres_written_total"] == 1
     assert found["sidecypher_postgres_dead_total"] == 1
     assert found["sidecypher_postgres_outbox_waiting"] == 0
