@@ -15,7 +15,7 @@ from typing import Any
 import neo4j
 import psutil
 
-from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.figures import Bar, Figure, ratio, summarise
 from benchmarks.installation import Installation, installed, wait_until
 from benchmarks.measures import Samples, scale_of
 from benchmarks.report import table
@@ -62,18 +62,18 @@ FIGURES = (
         lambda s: (s["actor"] - s["process"]) * 1e3,
         Bar(5),
     ),
-    Figure("process", "call of a worker process", "ms", lambda s: s["process"] * 1e3),
+    Figure("process", "call of a worker process", "ms"),
     Figure(
         "parts",
         "8 rows of a batch that computes: one process / 3 nodes on 2 cores",
         "x",
-        lambda s: s["alone"] / s["spread"],
+        ratio("alone", "spread"),
         Bar(1.7, at_least=True),
     ),
-    Figure("project", "projection of 1 000 000 rows", "s", lambda s: s["project"], Bar(3)),
-    Figure("memory", "its memory in the sidecar", "MiB", lambda s: s["memory"] / 2**20, Bar(200)),
-    Figure("rank", "PageRank of 1 000 000 relationships", "s", lambda s: s["rank"]),
-    Figure("lost", "the same when its node is lost", "s", lambda s: s["lost"]),
+    Figure("project", "projection of 1 000 000 rows", "s", bar=Bar(3)),
+    Figure("memory", "its memory in the sidecar", "MiB", bar=Bar(200)),
+    Figure("rank", "PageRank of 1 000 000 relationships", "s"),
+    Figure("lost", "the same when its node is lost", "s"),
 )
 
 

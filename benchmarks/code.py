@@ -17,7 +17,7 @@ from statistics import median, quantiles
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.figures import Bar, Figure, ratio, summarise
 from benchmarks.installation import Installation, installed
 from benchmarks.measures import Samples
 from benchmarks.releases import Release, Sdist, releases
@@ -105,34 +105,30 @@ class Scale:
 QUICK = Scale(names=5, histories=("click",), large=("click",))
 
 FIGURES = (
-    Figure("resolved", "Django, relationships resolved", "s", lambda s: s["resolved"], Bar(12)),
-    Figure("stored", "Django, stored", "s", lambda s: s["stored"], Bar(60)),
-    Figure("memory", "the largest process of it", "MB", lambda s: s["memory"] / 1e6, Bar(1000)),
-    Figure("unchanged", "the same again", "s", lambda s: s["unchanged"], Bar(6)),
-    Figure("rewritten", "what that writes", "rows", lambda s: s["rewritten"], Bar(0)),
-    Figure("edited", "after an edit of one function", "s", lambda s: s["edited"], Bar(8)),
-    Figure("edited_rows", "what the edit writes", "rows", lambda s: s["edited_rows"], Bar(99)),
-    Figure("unequal", "second builds that differ", "builds", lambda s: s["unequal"], Bar(0)),
+    Figure("resolved", "Django, relationships resolved", "s", bar=Bar(12)),
+    Figure("stored", "Django, stored", "s", bar=Bar(60)),
+    Figure("memory", "the largest process of it", "MB", bar=Bar(1000)),
+    Figure("unchanged", "the same again", "s", bar=Bar(6)),
+    Figure("rewritten", "what that writes", "rows", bar=Bar(0)),
+    Figure("edited", "after an edit of one function", "s", bar=Bar(8)),
+    Figure("edited_rows", "what the edit writes", "rows", bar=Bar(99)),
+    Figure("unequal", "second builds that differ", "builds", bar=Bar(0)),
     Figure(
-        "picked",
-        "functions whose callers are as read by hand",
-        "of 5",
-        lambda s: s["picked"],
-        Bar(5, at_least=True),
+        "picked", "functions whose callers are as read by hand", "of 5", bar=Bar(5, at_least=True)
     ),
-    Figure("callers", "`code.callers`, one hop", "ms", lambda s: s["callers"] * 1e3, Bar(5)),
-    Figure("search", "`code.search`, 2 hops, p95", "ms", lambda s: s["search"] * 1e3, Bar(100)),
-    Figure("entities", "entities of Django and SymPy", "", lambda s: s["entities"]),
-    Figure("relationships", "their relationships", "", lambda s: s["relationships"]),
-    Figure("large", "`code.search` in them, p95", "ms", lambda s: s["large"] * 1e3, Bar(100)),
-    Figure("words", "changes found by words", "%", lambda s: s["words"] * 100),
-    Figure("both", "changes found by graph and words", "%", lambda s: s["both"] * 100),
-    Figure("grep", "changes found by counting words", "%", lambda s: s["grep"] * 100),
+    Figure("callers", "`code.callers`, one hop", "ms", bar=Bar(5)),
+    Figure("search", "`code.search`, 2 hops, p95", "ms", bar=Bar(100)),
+    Figure("entities", "entities of Django and SymPy", ""),
+    Figure("relationships", "their relationships", ""),
+    Figure("large", "`code.search` in them, p95", "ms", bar=Bar(100)),
+    Figure("words", "changes found by words", "%"),
+    Figure("both", "changes found by graph and words", "%"),
+    Figure("grep", "changes found by counting words", "%"),
     Figure(
         "both_to_words",
         "graph and words / words",
         "x",
-        lambda s: s["both"] / s["words"],
+        ratio("both", "words"),
         Bar(1, at_least=True),
     ),
 )

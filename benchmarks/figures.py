@@ -4,8 +4,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Final
 
 from benchmarks.measures import Samples
+
+_UNITS: Final = {"us": 1e-6, "ms": 1e-3, "kB": 1e3, "MB": 1e6, "MiB": 2**20, "%": 0.01}
+"""Units that are not those of samples, in seconds, bytes or shares."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +34,26 @@ class Figure:
         name: Its name in the JSON.
         title: Its name in table and picture.
         unit: Unit of its value.
-        of: Computes its value from the samples of one run.
+        of: Computes its value from the samples of one run; by default it is the one of its name.
         bar: Its limit; None if it is only reported.
     """
 
     name: str
     title: str
     unit: str
-    of: Callable[[Samples], float]
+    of: Callable[[Samples], float] | None = None
     bar: Bar | None = None
+
+    def value(self, samples: Samples) -> float:
+        """Return its value in one run."""
+        if self.of is not None:
+            return self.of(samples)
+        return samples[self.name] / _UNITS.get(self.unit, 1)
+
+
+def ratio(one: str, other: str) -> Callable[[Samples], float]:
+    """Return what divides a sample by another one of the same run."""
+    return lambda samples: samples[one] / samples[other]
 
 
 @dataclass(frozen=True)
@@ -62,61 +77,39 @@ class Result:
 
 
 FIGURES = (
-    Figure(
-        "echo_to_bare",
-        "echo per row / bare Py4J",
-        "x",
-        lambda s: s["echo_row"] / s["bare_row"],
-        Bar(1),
-    ),
-    Figure(
-        "echo_to_native",
-        "echo per row / native Java",
-        "x",
-        lambda s: s["echo_row"] / s["native_row"],
-    ),
-    Figure("native_row", "native Java per row", "us", lambda s: s["native_row"] * 1e6),
-    Figure("bare_row", "bare Py4J per row", "us", lambda s: s["bare_row"] * 1e6),
-    Figure("echo_row", "echo per row", "us", lambda s: s["echo_row"] * 1e6),
-    Figure("async_row", "async echo per row", "us", lambda s: s["async_row"] * 1e6),
-    Figure(
-        "async_to_sync",
-        "async echo / echo",
-        "x",
-        lambda s: s["async_row"] / s["echo_row"],
-        Bar(2.5),
-    ),
+    Figure("echo_to_bare", "echo per row / bare Py4J", "x", ratio("echo_row", "bare_row"), Bar(1)),
+    Figure("echo_to_native", "echo per row / native Java", "x", ratio("echo_row", "native_row")),
+    Figure("native_row", "native Java per row", "us"),
+    Figure("bare_row", "bare Py4J per row", "us"),
+    Figure("echo_row", "echo per row", "us"),
+    Figure("async_row", "async echo per row", "us"),
+    Figure("async_to_sync", "async echo / echo", "x", ratio("async_row", "echo_row"), Bar(2.5)),
     Figure(
         "batch_to_native",
         "`.batch` per row / native Java",
         "x",
-        lambda s: s["batch_row"] / s["native_row"],
+        ratio("batch_row", "native_row"),
         Bar(3),
     ),
-    Figure("batch_row", "`.batch` per row", "us", lambda s: s["batch_row"] * 1e6),
+    Figure("batch_row", "`.batch` per row", "us"),
     Figure(
         "columns_to_native",
         "`.batch` of columns per row / native Java",
         "x",
-        lambda s: s["columns_row"] / s["native_row"],
+        ratio("columns_row", "native_row"),
         Bar(1.5),
     ),
-    Figure("columns_row", "`.batch` of columns per row", "us", lambda s: s["columns_row"] * 1e6),
+    Figure("columns_row", "`.batch` of columns per row", "us"),
     Figure(
         "callback_to_bare",
         "call with callback / bare Py4J",
         "x",
-        lambda s: s["callback"] / s["bare_callback"],
+        ratio("callback", "bare_callback"),
         Bar(1),
     ),
-    Figure("callback", "call with callback", "us", lambda s: s["callback"] * 1e6),
-    Figure("bare_callback", "the same, bare Py4J", "us", lambda s: s["bare_callback"] * 1e6),
-    Figure(
-        "text_9000_to_bare",
-        "9 000 bytes / bare Py4J",
-        "x",
-        lambda s: s["echo_9000"] / s["bare_9000"],
-    ),
+    Figure("callback", "call with callback", "us"),
+    Figure("bare_callback", "the same, bare Py4J", "us"),
+    Figure("text_9000_to_bare", "9 000 bytes / bare Py4J", "x", ratio("echo_9000", "bare_9000")),
     Figure("text_9000", "9 000 bytes there and back", "us", lambda s: s["echo_9000"] * 1e6),
     Figure("mebibyte", "1 MiB there and back", "ms", lambda s: s["echo_mebibyte"] * 1e3, Bar(25)),
     Figure(
@@ -133,43 +126,19 @@ FIGURES = (
         "callers_rate",
         "64 callers / one, rate",
         "x",
-        lambda s: s["many_rate"] / s["single_rate"],
+        ratio("many_rate", "single_rate"),
         Bar(1, at_least=True),
     ),
-    Figure(
-        "callers_p99",
-        "64 callers, p99 / p50",
-        "x",
-        lambda s: s["many_p99"] / s["many_p50"],
-        Bar(4),
-    ),
-    Figure("single_rate", "one caller, rate", "calls/s", lambda s: s["single_rate"]),
-    Figure("many_rate", "64 callers, rate", "calls/s", lambda s: s["many_rate"]),
-    Figure("many_p50", "64 callers, p50", "ms", lambda s: s["many_p50"] * 1e3),
-    Figure("many_p99", "64 callers, p99", "ms", lambda s: s["many_p99"] * 1e3),
-    Figure(
-        "first_calls",
-        "first 16 calls after a start",
-        "ms",
-        lambda s: s["first_calls"] * 1e3,
-        Bar(60),
-    ),
-    Figure(
-        "busy_p99",
-        "8 callers by a busy body, p99",
-        "ms",
-        lambda s: s["busy_p99"] * 1e3,
-        Bar(10),
-    ),
-    Figure("busy_rate", "8 callers by a busy body", "calls/s", lambda s: s["busy_rate"]),
-    Figure(
-        "idle_memory",
-        "idle sidecar, resident",
-        "MB",
-        lambda s: s["idle_memory"] / 1e6,
-        Bar(100),
-    ),
-    Figure("ready", "start until ready", "s", lambda s: s["ready"], Bar(2)),
+    Figure("callers_p99", "64 callers, p99 / p50", "x", ratio("many_p99", "many_p50"), Bar(4)),
+    Figure("single_rate", "one caller, rate", "calls/s"),
+    Figure("many_rate", "64 callers, rate", "calls/s"),
+    Figure("many_p50", "64 callers, p50", "ms"),
+    Figure("many_p99", "64 callers, p99", "ms"),
+    Figure("first_calls", "first 16 calls after a start", "ms", bar=Bar(60)),
+    Figure("busy_p99", "8 callers by a busy body, p99", "ms", bar=Bar(10)),
+    Figure("busy_rate", "8 callers by a busy body", "calls/s"),
+    Figure("idle_memory", "idle sidecar, resident", "MB", bar=Bar(100)),
+    Figure("ready", "start until ready", "s", bar=Bar(2)),
 )
 
 
@@ -177,6 +146,6 @@ def summarise(runs: Sequence[Samples], figures: Sequence[Figure] = FIGURES) -> l
     """Return every figure over all runs; a ratio is computed within each run."""
     results = []
     for figure in figures:
-        values = [figure.of(samples) for samples in runs]
+        values = [figure.value(samples) for samples in runs]
         results.append(Result(figure, median(values), min(values), max(values)))
     return results

@@ -18,8 +18,8 @@ _ROW = "│"
 """First character of each row in the tables that the demo prints."""
 
 FIGURES = (
-    Figure("cold", "first rows, nothing fetched before", "s", lambda s: s["cold"], Bar(300)),
-    Figure("warm", "first rows, packages and jars in caches", "s", lambda s: s["warm"], Bar(30)),
+    Figure("cold", "first rows, nothing fetched before", "s", bar=Bar(300)),
+    Figure("warm", "first rows, packages and jars in caches", "s", bar=Bar(30)),
     Figure("install", "of that `pip install`", "s", lambda s: s["warm_install"]),
 )
 

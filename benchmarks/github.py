@@ -12,7 +12,7 @@ import httpx
 import psutil
 from tests.shared_cache import npm_packages
 
-from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.figures import Bar, Figure, ratio, summarise
 from benchmarks.installation import Installation, ended, installed
 from benchmarks.measures import Samples, scale_of
 from benchmarks.report import table
@@ -77,30 +77,30 @@ FIGURES = (
         "cold_rest",
         "200 cold rows by REST / 10 times 100 ms",
         "x",
-        lambda s: s["cold_rest"] / s["cold_rounds"],
+        ratio("cold_rest", "cold_rounds"),
         Bar(1.25),
     ),
-    Figure("cold_rest_calls", "the same, requests", "calls", lambda s: s["cold_rest_calls"]),
-    Figure("cold_query", "200 cold rows by GraphQL", "ms", lambda s: s["cold_query"] * 1e3),
-    Figure("cold_query_calls", "the same", "calls", lambda s: s["cold_query_calls"], Bar(3)),
-    Figure("many_calls", "1 000 cold rows", "calls", lambda s: s["many_calls"], Bar(10)),
-    Figure("warm_calls", "the same again", "calls", lambda s: s["warm_calls"], Bar(0)),
+    Figure("cold_rest_calls", "the same, requests", "calls"),
+    Figure("cold_query", "200 cold rows by GraphQL", "ms"),
+    Figure("cold_query_calls", "the same", "calls", bar=Bar(3)),
+    Figure("many_calls", "1 000 cold rows", "calls", bar=Bar(10)),
+    Figure("warm_calls", "the same again", "calls", bar=Bar(0)),
     Figure(
         "warm_to_echo",
         "warm row through the sidecar / row of an echo",
         "x",
-        lambda s: s["warm_row"] / s["echo_row"],
+        ratio("warm_row", "echo_row"),
         Bar(2),
     ),
-    Figure("warm_row", "warm row through the sidecar", "us", lambda s: s["warm_row"] * 1e6),
+    Figure("warm_row", "warm row through the sidecar", "us"),
     Figure(
         "given_to_native",
         "warm row that Neo4j keeps / native Java of the same width",
         "x",
-        lambda s: s["given_row"] / s["native_row"],
+        ratio("given_row", "native_row"),
         Bar(2),
     ),
-    Figure("given_row", "warm row that Neo4j keeps", "us", lambda s: s["given_row"] * 1e6),
+    Figure("given_row", "warm row that Neo4j keeps", "us"),
     Figure(
         "given",
         "10 000 rows that Neo4j keeps, one call each",
@@ -119,21 +119,17 @@ FIGURES = (
         "apoc_cold",
         "`apoc.load.json` / ours, cold row of 100 ms",
         "x",
-        lambda s: s["apoc_cold_row"] / s["rest_row"],
+        ratio("apoc_cold_row", "rest_row"),
     ),
     Figure(
         "apoc_warm",
         "`apoc.load.json` without latency / warm row through the sidecar",
         "x",
-        lambda s: s["apoc_row"] / s["warm_row"],
+        ratio("apoc_row", "warm_row"),
     ),
-    Figure("apoc_row", "`apoc.load.json` without latency", "us", lambda s: s["apoc_row"] * 1e6),
+    Figure("apoc_row", "`apoc.load.json` without latency", "us"),
     Figure(
-        "kept_memory",
-        "memory of 100 000 issues",
-        "MiB",
-        lambda s: s["kept_bytes"] / _MIB,
-        Bar(250),
+        "kept_memory", "memory of 100 000 issues", "MiB", lambda s: s["kept_bytes"] / _MIB, Bar(250)
     ),
     Figure(
         "bound",

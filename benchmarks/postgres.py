@@ -13,7 +13,7 @@ import neo4j
 import psycopg
 
 from benchmarks.appending import BATCH, EVENT, Runs
-from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.figures import Bar, Figure, ratio, summarise
 from benchmarks.installation import Installation, installed
 from benchmarks.measures import Samples, scale_of
 from benchmarks.postgresql import postgresql
@@ -45,13 +45,13 @@ FIGURES = (
         "outbox_to_many",
         "outbox to graph / `runs.appendMany`",
         "x",
-        lambda s: s["many"] / s["outbox"],
+        ratio("many", "outbox"),
         Bar(0.6, at_least=True),
     ),
     Figure("outbox_rate", "outbox to graph", "events/s", lambda s: 1 / s["outbox"]),
     Figure("many_rate", "`runs.appendMany` of 100", "events/s", lambda s: 1 / s["many"]),
-    Figure("add", "add and commit, p50", "ms", lambda s: s["add"] * 1e3),
-    Figure("latency", "committed to visible, idle, p50", "ms", lambda s: s["latency"] * 1e3),
+    Figure("add", "add and commit, p50", "ms"),
+    Figure("latency", "committed to visible, idle, p50", "ms"),
 )
 
 

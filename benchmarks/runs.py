@@ -10,7 +10,7 @@ from typing import Any
 import neo4j
 
 from benchmarks.clients import rate
-from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.figures import Bar, Figure, ratio, summarise
 from benchmarks.installation import installed
 from benchmarks.measures import Samples, scale_of, seconds_of
 from benchmarks.postgresql import Postgresql, postgresql
@@ -72,21 +72,15 @@ class Scale:
 QUICK = Scale(appends=20, batches=1, seconds=0.3, long=500, states=50, reads=2, runs=1)
 
 FIGURES = (
-    Figure(
-        "append_to_bare",
-        "append / bare node",
-        "x",
-        lambda s: s["append"] / s["bare"],
-        Bar(3),
-    ),
-    Figure("append", "`runs.append`", "ms", lambda s: s["append"] * 1e3),
-    Figure("bare", "bare one-node write", "ms", lambda s: s["bare"] * 1e3),
-    Figure("postgresql", "locked append of PostgreSQL", "ms", lambda s: s["postgresql"] * 1e3),
+    Figure("append_to_bare", "append / bare node", "x", ratio("append", "bare"), Bar(3)),
+    Figure("append", "`runs.append`", "ms"),
+    Figure("bare", "bare one-node write", "ms"),
+    Figure("postgresql", "locked append of PostgreSQL", "ms"),
     Figure(
         "many_to_raw",
         "`runs.appendMany` of 500 / raw UNWIND",
         "x",
-        lambda s: s["raw"] / s["many"],
+        ratio("raw", "many"),
         Bar(0.5, at_least=True),
     ),
     Figure("many_rate", "`runs.appendMany`", "events/s", lambda s: 500 / s["many"]),
@@ -94,19 +88,19 @@ FIGURES = (
         "eight_to_one",
         "8 clients on 8 runs / one",
         "x",
-        lambda s: s["eight_rate"] / s["one_rate"],
+        ratio("eight_rate", "one_rate"),
         Bar(2, at_least=True),
     ),
-    Figure("one_rate", "one client", "events/s", lambda s: s["one_rate"]),
+    Figure("one_rate", "one client", "events/s"),
     Figure(
         "late_to_early",
         "append at event 10 000 / at event 10",
         "x",
-        lambda s: s["late"] / s["early"],
+        ratio("late", "early"),
         Bar(1.2),
     ),
-    Figure("events", "`runs.events` of 10 000", "ms", lambda s: s["events"] * 1e3),
-    Figure("scan", "raw scan of 10 000", "ms", lambda s: s["scan"] * 1e3),
+    Figure("events", "`runs.events` of 10 000", "ms"),
+    Figure("scan", "raw scan of 10 000", "ms"),
     Figure("bridge", "10 000 rows over the bridge", "ms", lambda s: _bridge(s) * 1e3),
     Figure(
         "events_to_scan",
@@ -115,10 +109,10 @@ FIGURES = (
         lambda s: max(s["events"] - _bridge(s), 0) / s["scan"],
         Bar(2),
     ),
-    Figure("fork", "`runs.fork` of 10 000", "ms", lambda s: s["fork"] * 1e3, Bar(10)),
-    Figure("states", "states of 1 000 runs", "ms", lambda s: s["states"] * 1e3, Bar(50)),
-    Figure("timeline", "`runs.timeline` of 1 000", "ms", lambda s: s["timeline"] * 1e3),
-    Figure("picture", "the same as text and SVG", "ms", lambda s: s["picture"] * 1e3, Bar(1000)),
+    Figure("fork", "`runs.fork` of 10 000", "ms", bar=Bar(10)),
+    Figure("states", "states of 1 000 runs", "ms", bar=Bar(50)),
+    Figure("timeline", "`runs.timeline` of 1 000", "ms"),
+    Figure("picture", "the same as text and SVG", "ms", bar=Bar(1000)),
 )
 
 

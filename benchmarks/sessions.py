@@ -11,7 +11,7 @@ from typing import Any
 
 import neo4j
 
-from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.figures import Bar, Figure, ratio, summarise
 from benchmarks.installation import Installation, ended, installed
 from benchmarks.measures import Samples, scale_of
 from benchmarks.report import table
@@ -78,35 +78,25 @@ class Scale:
 QUICK = Scale(steps=20, long=100, sessions=10, waiting=8, outputs=50, killed=4, kills=1, runs=1)
 
 FIGURES = (
-    Figure("step_to_bare", "step / bare node", "x", lambda s: s["step"] / s["bare"], Bar(4)),
-    Figure("step", "`session.step` of a `set` step", "ms", lambda s: s["step"] * 1e3),
-    Figure("bare", "bare one-node write", "ms", lambda s: s["bare"] * 1e3),
+    Figure("step_to_bare", "step / bare node", "x", ratio("step", "bare"), Bar(4)),
+    Figure("step", "`session.step` of a `set` step", "ms"),
+    Figure("bare", "bare one-node write", "ms"),
     Figure(
-        "late_to_early",
-        "step at cycle 10 000 / at cycle 10",
-        "x",
-        lambda s: s["late"] / s["early"],
-        Bar(1.2),
+        "late_to_early", "step at cycle 10 000 / at cycle 10", "x", ratio("late", "early"), Bar(1.2)
     ),
-    Figure(
-        "two_rate",
-        "1 000 sessions by 2 sidecars",
-        "steps/s",
-        lambda s: s["two_rate"],
-        Bar(150, at_least=True),
-    ),
-    Figure("one_rate", "the same by one", "steps/s", lambda s: s["one_rate"]),
+    Figure("two_rate", "1 000 sessions by 2 sidecars", "steps/s", bar=Bar(150, at_least=True)),
+    Figure("one_rate", "the same by one", "steps/s"),
     Figure(
         "two_to_one",
         "2 sidecars / one, where steps wait",
         "x",
-        lambda s: s["two_waiting"] / s["one_waiting"],
+        ratio("two_waiting", "one_waiting"),
         Bar(1.6, at_least=True),
     ),
-    Figure("get", "`session.get` of 1 000 outputs", "ms", lambda s: s["get"] * 1e3, Bar(50)),
-    Figure("repeated", "outputs that kills repeated", "outputs", lambda s: s["repeated"], Bar(0)),
-    Figure("lost", "outputs that kills lost", "outputs", lambda s: s["lost"], Bar(0)),
-    Figure("unended", "sessions that did not end", "sessions", lambda s: s["unended"], Bar(0)),
+    Figure("get", "`session.get` of 1 000 outputs", "ms", bar=Bar(50)),
+    Figure("repeated", "outputs that kills repeated", "outputs", bar=Bar(0)),
+    Figure("lost", "outputs that kills lost", "outputs", bar=Bar(0)),
+    Figure("unended", "sessions that did not end", "sessions", bar=Bar(0)),
 )
 
 

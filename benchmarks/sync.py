@@ -17,7 +17,7 @@ import psutil
 import redis
 
 from benchmarks.appending import BATCH, EVENT, Runs
-from benchmarks.figures import Bar, Figure, summarise
+from benchmarks.figures import Bar, Figure, ratio, summarise
 from benchmarks.installation import Installation, installed
 from benchmarks.measures import Samples, scale_of
 from benchmarks.report import table
@@ -54,17 +54,15 @@ FIGURES = (
         "redis_to_many",
         "Redis to graph / `runs.appendMany`",
         "x",
-        lambda s: s["many"] / s["redis"],
+        ratio("many", "redis"),
         Bar(0.8, at_least=True),
     ),
     Figure("redis_rate", "Redis to graph", "events/s", lambda s: 1 / s["redis"]),
     Figure("many_rate", "`runs.appendMany` of 100", "events/s", lambda s: 1 / s["many"]),
-    Figure(
-        "latency", "published to visible, idle, p50", "ms", lambda s: s["latency"] * 1e3, Bar(50)
-    ),
-    Figure("take_over", "kill to the next write", "s", lambda s: s["take_over"], Bar(5)),
-    Figure("growth", "memory more than idle, backlog", "MB", lambda s: s["growth"] / 1e6, Bar(50)),
-    Figure("backlog_rate", "backlog", "events/s", lambda s: s["backlog_rate"]),
+    Figure("latency", "published to visible, idle, p50", "ms", bar=Bar(50)),
+    Figure("take_over", "kill to the next write", "s", bar=Bar(5)),
+    Figure("growth", "memory more than idle, backlog", "MB", bar=Bar(50)),
+    Figure("backlog_rate", "backlog", "events/s"),
     Figure(
         "trigger",
         "trigger of the outbox, unconcerned commit",
@@ -72,7 +70,7 @@ FIGURES = (
         lambda s: (s["watched_commit"] - s["free_commit"]) * 1e3,
         Bar(0.3),
     ),
-    Figure("free_commit", "commit without that trigger", "ms", lambda s: s["free_commit"] * 1e3),
+    Figure("free_commit", "commit without that trigger", "ms"),
 )
 
 
