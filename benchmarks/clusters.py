@@ -17,7 +17,7 @@ import psutil
 
 from benchmarks.figures import Bar, Figure, ratio, summarise
 from benchmarks.installation import Installation, installed, wait_until
-from benchmarks.measures import Samples, scale_of
+from benchmarks.measures import Samples, scale_of, seconds_of
 from benchmarks.report import table
 
 _NODE = {"num_cpus": 1, "object_store_memory": 300 * 1024 * 1024}
@@ -211,9 +211,7 @@ def _computes(node: Any) -> bool:
 
 
 def _seconds(session: neo4j.Session, statement: str, **parameters: Any) -> float:
-    begun = time.perf_counter()
-    session.run(statement, parameters).consume()
-    return time.perf_counter() - begun
+    return seconds_of(lambda: session.run(statement, parameters).consume())
 
 
 if __name__ == "__main__":

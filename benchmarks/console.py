@@ -1,7 +1,6 @@
 """`python -m benchmarks.console`: size and response time of the console page."""
 
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from statistics import median, quantiles
 import httpx
 
 from benchmarks.figures import Bar, Figure, ratio, summarise
-from benchmarks.measures import Samples, scale_of
+from benchmarks.measures import Samples, scale_of, seconds_of
 from benchmarks.report import table
 from sidecypher.app import Sidecar
 from sidecypher.host.rendezvous import running_sidecars
@@ -83,9 +82,7 @@ def measure(client: httpx.Client, scale: Scale) -> Samples:
 
 
 def _seconds(client: httpx.Client, path: str) -> float:
-    begun = time.perf_counter()
-    client.get(path).raise_for_status()
-    return time.perf_counter() - begun
+    return seconds_of(lambda: client.get(path).raise_for_status())
 
 
 if __name__ == "__main__":

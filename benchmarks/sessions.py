@@ -13,7 +13,7 @@ import neo4j
 
 from benchmarks.figures import Bar, Figure, ratio, summarise
 from benchmarks.installation import Installation, ended, installed
-from benchmarks.measures import Samples, scale_of
+from benchmarks.measures import Samples, scale_of, seconds_of
 from benchmarks.report import table
 
 _BARE = "CREATE (:Bare {id: randomUUID()})"
@@ -184,12 +184,7 @@ def _reads(driver: neo4j.Driver, scale: Scale) -> Samples:
 
 def _timed(session: neo4j.Session, statement: str, **parameters: Any) -> list[float]:
     """Return the seconds of calls, answer and commit included."""
-    taken = []
-    for _ in range(_TURN):
-        begun = time.perf_counter()
-        session.run(statement, parameters).consume()
-        taken.append(time.perf_counter() - begun)
-    return taken
+    return [seconds_of(lambda: session.run(statement, parameters).consume()) for _ in range(_TURN)]
 
 
 def _rate(

@@ -19,7 +19,7 @@ import redis
 from benchmarks.appending import BATCH, EVENT, Runs
 from benchmarks.figures import Bar, Figure, ratio, summarise
 from benchmarks.installation import Installation, installed
-from benchmarks.measures import Samples, scale_of
+from benchmarks.measures import Samples, scale_of, seconds_of
 from benchmarks.report import table
 from sidecypher_procedures.sync.changes.watching import NAME
 from sidecypher_procedures.sync.publisher import RunPublisher
@@ -226,12 +226,8 @@ def _commits(bench: Bench, scale: Scale) -> Samples:
 
 
 def _run_commits(bench: Bench, count: int) -> list[float]:
-    taken = []
-    for _ in range(count):
-        begun = time.perf_counter()
-        bench.session.run("CREATE (:Task {type: 'issue'})").consume()
-        taken.append(time.perf_counter() - begun)
-    return taken
+    statement = "CREATE (:Task {type: 'issue'})"
+    return [seconds_of(lambda: bench.session.run(statement).consume()) for _ in range(count)]
 
 
 def wait(condition: Callable[[], object]) -> None:
