@@ -1,7 +1,6 @@
 """Memory for the arguments of calls, reserved before they are read."""
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import Self
 
 
@@ -33,12 +32,7 @@ class Reservation:
         """Return the reservation."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Release it, unless a call keeps it."""
         if not self._is_kept:
             self.release()

@@ -3,7 +3,7 @@
 import select
 import signal
 import socket
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Final, Self
 
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -33,12 +33,7 @@ class Wakeup:
         )
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         signal.set_wakeup_fd(self._old_descriptor)
         for number, handler in self._old_handlers.items():
             signal.signal(number, handler)

@@ -1,7 +1,6 @@
 """Publishers: they add events to Redis, and need no Neo4j."""
 
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
 from sidecypher_procedures.sync.connection import (
@@ -113,12 +112,7 @@ class RunPublisher:
         """Return the publisher."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the connections."""
         self.close()
 
@@ -167,12 +161,7 @@ class AsyncRunPublisher:
         """Return the publisher."""
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Close the connections."""
         await self.close()
 

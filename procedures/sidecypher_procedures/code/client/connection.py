@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from types import TracebackType
 from typing import Any, Final, LiteralString, Self
 
 from sidecypher import BoltClient, BoltTransaction
@@ -94,12 +93,7 @@ class Neo4jClient:
         await self.connect()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Disconnect."""
         await self.disconnect()
 

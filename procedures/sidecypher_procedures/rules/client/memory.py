@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import wraps
 from inspect import isawaitable
-from types import TracebackType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -179,12 +178,7 @@ class AsyncMemoryClient:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def context(
@@ -509,12 +503,7 @@ class MemoryClient:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     context = _blocking(AsyncMemoryClient.context)
