@@ -1,15 +1,9 @@
 """The page of the console about the memory: recorded contradictions and their explanation."""
 
+from operator import itemgetter
 from typing import Final
 
-from sidecypher import (
-    BoltClient,
-    PanelBlock,
-    PanelRequest,
-    PanelTable,
-    PanelText,
-    panel,
-)
+from sidecypher import BoltClient, PanelBlock, PanelRequest, PanelTable, PanelText, panel
 
 _MOST: Final = 100
 
@@ -22,6 +16,7 @@ _LIST: Final = """
     RETURN c.key AS key, later.text AS later, earlier.text AS earlier, c.reason AS reason,
         later.user AS user, c.createdAt AS createdAt
 """
+_CELLS: Final = itemgetter("later", "earlier", "reason", "user", "createdAt")
 _ONE: Final = """
     MATCH (later:StyleRule)-[c:CONTRADICTS {key: $key}]->(earlier:StyleRule)
     RETURN later.ruleId AS laterId, later.text AS later, earlier.ruleId AS earlierId,
@@ -41,16 +36,7 @@ async def show_contradictions(request: PanelRequest) -> list[PanelBlock]:
             PanelTable(
                 title="Latest contradictions of rules",
                 columns=["Later rule", "Earlier rule", "Reason", "User", "Recorded"],
-                rows=[
-                    (
-                        each["later"],
-                        each["earlier"],
-                        each["reason"],
-                        each["user"],
-                        each["createdAt"],
-                    )
-                    for each in found
-                ],
+                rows=[*map(_CELLS, found)],
                 ids=[each["key"] for each in found],
                 empty="No contradiction is recorded.",
             )
