@@ -13,10 +13,7 @@ from typing import Any, Final, LiteralString
 
 from neo4j.exceptions import Neo4jError
 
-from sidecypher_schema.errors import (
-    TriggerNotSeen,
-    TriggerRefused,
-)
+from sidecypher_schema.errors import TriggerNotSeen, TriggerRefused
 from sidecypher_schema.graph import SYSTEM, Graph, afterwards, message_of, reported, unlimited
 from sidecypher_schema.lexer import tokens
 from sidecypher_schema.trigger_files import Trigger

@@ -5,10 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-Home = Annotated[
-    Path | None,
-    typer.Option("--home", help="Use this data directory (home)."),
-]
+Home = Annotated[Path | None, typer.Option("--home", help="Use this data directory (home).")]
 Procedures = Annotated[
     list[Path] | None,
     typer.Option("--procedures", help="Load procedures from this folder; repeatable."),
@@ -23,7 +20,4 @@ Lane = Annotated[
     typer.Option("--lane", help="Choose the Neo4j version track, `lts` or `current`."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Check = Annotated[
-    bool,
-    typer.Option(help="Try a new plugin in a temporary Neo4j first."),
-]
+Check = Annotated[bool, typer.Option(help="Try a new plugin in a temporary Neo4j first.")]

@@ -279,10 +279,7 @@ class _Check:
 
     def cache(self, seconds: object, mode: Mode) -> None:
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
-            self.refuse(
-                "has a cache without a time",
-                "Set seconds, 0 or more: `cache=60.0`, say.",
-            )
+            self.refuse("has a cache without a time", "Set seconds, 0 or more: `cache=60.0`, say.")
         if mode != "READ":
             self.refuse(
                 f"has a cache and the mode {mode}",

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sidecypher.cli.packages import (
-    Config,
-    Database,
-    Home,
-    list_tools,
-    load_token,
-    open_client,
-)
+from sidecypher.cli.packages import Config, Database, Home, list_tools, load_token, open_client
 from sidecypher_procedures.agents.errors import McpNotInstalled, UnknownTool
 
 if TYPE_CHECKING:

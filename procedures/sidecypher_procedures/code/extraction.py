@@ -11,13 +11,7 @@ from typing import Final, NamedTuple
 from tree_sitter import Node
 
 from sidecypher_procedures.code.languages.grammars import grammar_of
-from sidecypher_procedures.code.languages.syntax import (
-    LONGEST_TEXT,
-    TYPES,
-    Match,
-    Syntax,
-    last_row,
-)
+from sidecypher_procedures.code.languages.syntax import LONGEST_TEXT, TYPES, Match, Syntax, last_row
 from sidecypher_procedures.code.model import (
     At,
     Base,

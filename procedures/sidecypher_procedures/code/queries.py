@@ -5,13 +5,7 @@ from typing import Final, LiteralString
 
 from sidecypher_procedures.code.errors import UnknownEntity, UnknownRepository
 from sidecypher_procedures.code.options import CallsOptions, EdgesOptions
-from sidecypher_procedures.code.rows import (
-    Called,
-    DefinitionRow,
-    Edge,
-    Repository,
-    Statistic,
-)
+from sidecypher_procedures.code.rows import Called, DefinitionRow, Edge, Repository, Statistic
 from sidecypher_procedures.code.store import Run
 from sidecypher_procedures.names import shown_id
 

@@ -8,12 +8,7 @@ from uuid import uuid4
 
 from sidecypher import Context
 from sidecypher_procedures.names import shown_id
-from sidecypher_procedures.rules.detector.comparison import (
-    DETECTOR,
-    Verdict,
-    compare,
-    version,
-)
+from sidecypher_procedures.rules.detector.comparison import DETECTOR, Verdict, compare, version
 from sidecypher_procedures.rules.errors import InvalidInput, RuleTaken, ScopeChanged, UnknownRule
 from sidecypher_procedures.rules.model import (
     Assertion,

@@ -6,12 +6,7 @@ from typing import Any, Final
 
 from sidecypher import Context
 from sidecypher_procedures.fusion import Fused, reciprocal
-from sidecypher_procedures.rules.concept_search import (
-    Neighbourhood,
-    Seeds,
-    expand,
-    find_seeds,
-)
+from sidecypher_procedures.rules.concept_search import Neighbourhood, Seeds, expand, find_seeds
 from sidecypher_procedures.rules.options import ContextInput
 from sidecypher_procedures.rules.ranking import Decision, Moment
 from sidecypher_procedures.rules.selection import Reader, SearchLimits, select

@@ -9,10 +9,7 @@ from typing import Final, TypeVar
 
 from sidecypher_procedures.rules.detector.comparison import Marker, Reading, read_marker, read_text
 from sidecypher_procedures.rules.detector.tokens import is_aside
-from sidecypher_procedures.rules.detector.vocabulary import (
-    ends_quoted,
-    unquoted,
-)
+from sidecypher_procedures.rules.detector.vocabulary import ends_quoted, unquoted
 
 # A run of marks is matched only from its first one, since it may be as long as the text.
 _END = re.compile(

@@ -8,11 +8,7 @@ from typing import Any, Final, Literal, LiteralString, Protocol
 
 from sidecypher_procedures.names import shown_id
 from sidecypher_procedures.session.errors import StepFailed, UnknownSession
-from sidecypher_procedures.session.references import (
-    NOTHING,
-    Reference,
-    to_json,
-)
+from sidecypher_procedures.session.references import NOTHING, Reference, to_json
 from sidecypher_procedures.session.workflow import Step, read_step
 
 Status = Literal["active", "awaiting_input", "completed", "error", "cancelled"]

@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from sidecypher.cli.packages import (
-    AsJson,
-    Config,
-    Database,
-    Home,
-    Service,
-    show_json,
-    show_table,
-)
+from sidecypher.cli.packages import AsJson, Config, Database, Home, Service, show_json, show_table
 from sidecypher_procedures.sync.changes.commands import unwatch, watch, watched
 from sidecypher_procedures.sync.postgres import commands as postgres
 

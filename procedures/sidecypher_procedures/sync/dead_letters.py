@@ -55,12 +55,7 @@ class DeadLetter:
 
 def letter_of(entry: Entry, code: str, reason: str) -> dict[str, str]:
     """Return the fields of the dead letter of an entry."""
-    return {
-        **entry.fields,
-        "id": entry.event_id,
-        "source": entry.position,
-        **_why(code, reason),
-    }
+    return {**entry.fields, "id": entry.event_id, "source": entry.position, **_why(code, reason)}
 
 
 def foreign_letter(position: str, fields: Mapping[str, str], reason: str) -> dict[str, str]:

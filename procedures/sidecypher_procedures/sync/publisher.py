@@ -12,12 +12,7 @@ from sidecypher_procedures.sync.connection import (
 from sidecypher_procedures.sync.errors import RedisUnavailable
 from sidecypher_procedures.sync.events import checked_event
 from sidecypher_procedures.sync.settings import SyncSettings
-from sidecypher_procedures.sync.streams import (
-    PARTITIONS,
-    events_key,
-    partition_of,
-    viewer_key,
-)
+from sidecypher_procedures.sync.streams import PARTITIONS, events_key, partition_of, viewer_key
 
 VIEWER_EVENTS: Final = 1000
 """How many of the latest events of a run are kept for those who watch it."""

@@ -4,13 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sidecypher_procedures.sync.connection import translating
-from sidecypher_procedures.sync.streams import (
-    GROUP,
-    dead_key,
-    events_key,
-    lease_key,
-    parked_key,
-)
+from sidecypher_procedures.sync.streams import GROUP, dead_key, events_key, lease_key, parked_key
 
 
 @dataclass(frozen=True, slots=True)

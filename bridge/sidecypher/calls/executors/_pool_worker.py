@@ -38,13 +38,7 @@ class Worker:
         ours, theirs = socket.socketpair()
         with theirs:
             # Without `-P` a file in the current folder could replace a module of Python.
-            command = [
-                "-P",
-                "-m",
-                module,
-                theirs.fileno(),
-                os.getpid(),
-            ]
+            command = ["-P", "-m", module, theirs.fileno(), os.getpid()]
             # Ctrl-C does not reach a separate process group, and it can be killed as a whole.
             self._process = subprocess.Popen(
                 [sys.executable, *map(str, command)],

@@ -55,12 +55,7 @@ def doctor(
     sys.dont_write_bytecode = True
     # The report shows failures; the log would print them again.
     configure_logging("ERROR", "console")
-    flags = {
-        "home": home,
-        "procedures": procedures,
-        "lane": lane,
-        "neo4j_database": database,
-    }
+    flags = {"home": home, "procedures": procedures, "lane": lane, "neo4j_database": database}
     with DoctorContext(flags, os.environ, config) as context:
         found = examine(all_checks(), context)
         if as_json:

@@ -18,12 +18,7 @@ from sidecypher.calls.executors.loop import EventLoop, Job
 from sidecypher.errors import DeadlineExceeded, ProcedureFailed, RowError, SidecarStopping
 from sidecypher.host.threads import in_thread
 from sidecypher.sdk.resources import Resources
-from sidecypher.sdk.webhooks import (
-    PREFIX,
-    Webhook,
-    WebhookAnswer,
-    WebhookRequest,
-)
+from sidecypher.sdk.webhooks import PREFIX, Webhook, WebhookAnswer, WebhookRequest
 from sidecypher.telemetry.calls import Telemetry
 from sidecypher.transport.http.problems import HttpBusy, RequestRefused
 from sidecypher.transport.http.request_bodies import BodyMemory

@@ -3,13 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from sidecypher_procedures.code.python.values import (
-    Arguments,
-    Container,
-    Literal,
-    Value,
-    Variable,
-)
+from sidecypher_procedures.code.python.values import Arguments, Container, Literal, Value, Variable
 
 
 def read(of: Container, key: Variable, result: Variable) -> None:

@@ -11,13 +11,7 @@ from typing import Final
 from sidecypher_procedures.code.python.expressions import AttributeUse, Work
 from sidecypher_procedures.code.python.pyrefly import Place
 from sidecypher_procedures.code.python.scopes import Imported, Scope
-from sidecypher_procedures.code.python.values import (
-    Class,
-    Definition,
-    Instance,
-    Module,
-    Value,
-)
+from sidecypher_procedures.code.python.values import Class, Definition, Instance, Module, Value
 
 _LONGEST_CHAIN: Final = 20
 """How many modules hand a name on: some import it from each other."""

@@ -10,13 +10,7 @@ from sidecypher_procedures.code.python.modules import absolute_name
 from sidecypher_procedures.code.python.pyrefly import Place
 from sidecypher_procedures.code.python.scopes import Imported, Scope
 from sidecypher_procedures.code.python.semantics import Site
-from sidecypher_procedures.code.python.values import (
-    Arguments,
-    Builtin,
-    Class,
-    Value,
-    Variable,
-)
+from sidecypher_procedures.code.python.values import Arguments, Builtin, Class, Value, Variable
 
 _LIBRARIES: Final = frozenset({"functools", "itertools", "builtins"})
 _READ: Final = (ast.expr, ast.stmt, ast.ExceptHandler, ast.match_case, ast.pattern)

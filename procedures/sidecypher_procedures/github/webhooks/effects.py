@@ -25,12 +25,7 @@ from sidecypher_procedures.github.store import (
     merge_pull_requests,
     merge_repository,
 )
-from sidecypher_procedures.github.webhooks.payload import (
-    Payload,
-    identifier,
-    name_of,
-    read_payload,
-)
+from sidecypher_procedures.github.webhooks.payload import Payload, identifier, name_of, read_payload
 
 Fields = dict[str, Any]
 

@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from sidecypher.cli.packages import (
-    AsJson,
-    Config,
-    Database,
-    Home,
-    Service,
-    show_json,
-    show_table,
-)
+from sidecypher.cli.packages import AsJson, Config, Database, Home, Service, show_json, show_table
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
