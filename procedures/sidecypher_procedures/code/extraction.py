@@ -15,7 +15,6 @@ from sidecypher_procedures.code.languages.syntax import LONGEST_TEXT, TYPES, Mat
 from sidecypher_procedures.code.model import (
     At,
     Base,
-    CallSite,
     Declaration,
     EntityType,
     Import,
@@ -329,30 +328,14 @@ class _Reading:
             error=self._syntax.error(),
         )
 
-    def _call_sites(self) -> Iterator[CallSite]:
+    def _call_sites(self) -> Iterator[Use]:
         for draft, node, name, receiver, at in self._calls:
-            row, column = node.start_point
-            yield CallSite(
-                name=name,
-                receiver=receiver,
-                line=row + 1,
-                column=column,
-                name_at=at,
-                inside=draft.index,
-            )
+            yield _use(draft, node, name, receiver, at)
 
     def _seen_uses(self) -> Iterator[Use]:
         for (_, name, receiver), (draft, node, at) in self._uses.items():
             if draft.sees(_SEPARATORS.split(receiver or name)[0]):
-                row, column = node.start_point
-                yield Use(
-                    name=name,
-                    receiver=receiver,
-                    line=row + 1,
-                    column=column,
-                    name_at=at,
-                    inside=draft.index,
-                )
+                yield _use(draft, node, name, receiver, at)
 
     def _found_bases(self, classes: Mapping[str, _Draft]) -> Iterator[Base]:
         for owner, row, name, at in self._bases:
@@ -378,6 +361,13 @@ class _Event(NamedTuple):
 def _event_order(event: _Event) -> tuple[int, int, int]:
     """Return the place of an event: what contains another comes first."""
     return event.start, -event.end, event.rank
+
+
+def _use(draft: _Draft, node: Node, name: str, receiver: str, at: At) -> Use:
+    row, column = node.start_point
+    return Use(
+        name=name, receiver=receiver, line=row + 1, column=column, name_at=at, inside=draft.index
+    )
 
 
 def _at(node: Node) -> At:

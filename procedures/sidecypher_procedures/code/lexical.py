@@ -12,7 +12,6 @@ from typing import Final, TypeAlias, TypeVar
 
 from sidecypher_procedures.code.model import (
     Base,
-    CallSite,
     EntityType,
     Import,
     Language,
@@ -38,7 +37,7 @@ _SEPARATORS: Final = re.compile(r"::|[./]")
 Imported: TypeAlias = Mapping[str, Sequence[Place]]
 """What the names that a file imports stand for: a package of Go is several files."""
 
-_Site = TypeVar("_Site", CallSite, Use, Base)
+_Site = TypeVar("_Site", Use, Base)
 _Resolve: TypeAlias = Callable[[SourceFile, _Site, Imported], tuple[Place, Resolution] | None]
 
 
@@ -118,7 +117,7 @@ class Names:
         return () if found is None else [found]
 
     def _call(
-        self, file: SourceFile, call: CallSite, imported: Imported
+        self, file: SourceFile, call: Use, imported: Imported
     ) -> tuple[Place, Resolution] | None:
         if not call.name:
             return None
@@ -139,7 +138,7 @@ class Names:
             return members[0], "exact"
         return self._unique(call.name)
 
-    def _of_class(self, file: SourceFile, call: CallSite) -> tuple[Place, Resolution] | None:
+    def _of_class(self, file: SourceFile, call: Use) -> tuple[Place, Resolution] | None:
         """Resolve a call on the object itself by the class around it."""
         index: int | None = call.inside
         while index is not None:
@@ -153,7 +152,7 @@ class Names:
         return self._unique(call.name)
 
     def _of_base(
-        self, file: SourceFile, call: CallSite, imported: Imported
+        self, file: SourceFile, call: Use, imported: Imported
     ) -> tuple[Place, Resolution] | None:
         """Resolve a call of what the class around it inherits: a method, or the constructor."""
         name, around = call.name, call.inside

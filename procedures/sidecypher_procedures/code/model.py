@@ -59,32 +59,11 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallSite:
-    """A call, as the syntax shows it.
-
-    Attributes:
-        name: The called name, such as ``func`` in ``a.b.func()``; "" if the callee has no name.
-        receiver: What stands before it, such as ``a.b``; "" if nothing does.
-        line: The line where the call begins, from 1.
-        column: The byte in that line, from 0.
-        name_at: Where the name is.
-        inside: The index of the declaration that the call is in.
-    """
-
-    name: str
-    receiver: str
-    line: int
-    column: int
-    name_at: At
-    inside: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """A name that is read, as the syntax shows it, and that no local variable has.
+    """A name that is called or read, as the syntax shows it.
 
     Attributes:
-        name: The name, such as ``LIMIT`` in ``prices.LIMIT``.
+        name: The name, such as ``LIMIT`` in ``prices.LIMIT``; "" if what is called has none.
         receiver: What stands before it, such as ``prices``; "" if nothing does.
         line: The line where it begins, from 1.
         column: The byte in that line, from 0.
@@ -142,7 +121,8 @@ class SourceFile:
     Attributes:
         path: The path below the root, with ``/``.
         declarations: The file itself, and after it all that it defines, parents first.
-        uses: The first use of each name in each declaration; none for Python, see `python`.
+        uses: The first reading of each name in each declaration, except local variables; none for
+            Python, see `python`.
         aliases: Where something gets another name, as in imports.
         error: Where its syntax is wrong; "" if it is right. What could be read is there anyway.
     """
@@ -150,7 +130,7 @@ class SourceFile:
     path: str
     language: Language
     declarations: tuple[Declaration, ...]
-    calls: tuple[CallSite, ...] = ()
+    calls: tuple[Use, ...] = ()
     uses: tuple[Use, ...] = ()
     imports: tuple[Import, ...] = ()
     bases: tuple[Base, ...] = ()
