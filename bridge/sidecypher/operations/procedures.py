@@ -56,13 +56,13 @@ class Listed(Row):
 
     name: str
     kind: Annotated[str, Description("procedure, function or module")]
-    mode: str | None
-    signature: str | None
-    description: str | None
+    mode: str | None = None
+    signature: str | None = None
+    description: str | None = None
     module: Annotated[str, Description("entry point or file")]
-    timeout: Annotated[float | None, Description("seconds")]
-    executor: str | None
-    availability: str | None
+    timeout: Annotated[float | None, Description("seconds")] = None
+    executor: str | None = None
+    availability: str | None = None
     problem: Annotated[str | None, Description("why its module could not be loaded")]
 
 
@@ -221,18 +221,7 @@ def _listed(unit: Unit) -> Iterator[Listed]:
     if unit.public_failure is not None and not unit.procedures:
         problems.insert(0, unit.public_failure)
     for problem in problems:
-        yield Listed(
-            name=unit.name,
-            kind="module",
-            mode=None,
-            signature=None,
-            description=None,
-            module=unit.name,
-            timeout=None,
-            executor=None,
-            availability=None,
-            problem=problem,
-        )
+        yield Listed(name=unit.name, kind="module", module=unit.name, problem=problem)
 
 
 def _described(found: Procedure, unit: Unit) -> Listed:
