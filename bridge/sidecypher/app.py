@@ -16,6 +16,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from msgspec import structs
+
 from sidecypher.calls.dispatcher import Dispatcher
 from sidecypher.calls.executors.loop import STEP_SECONDS, EventLoop
 from sidecypher.calls.executors.pool import ProcessWorkers
@@ -141,28 +143,19 @@ class Sidecar:
             projection_bytes=settings.worker_memory_mb * 1024 * 1024,
         )
         self._epochs = self._open_epochs()
-        self._ray = RayCluster(
-            Setup(
-                [str(folder) for folder in settings.procedures],
-                self.loaded.sources_for_workers,
-                settings.worker_memory_mb,
-                settings.max_line_bytes,
-                settings.log_level,
-                settings.log_format,
-                settings.traces,
-            ),
-            settings.ray_address,
-        )
-        self._workers = ProcessWorkers(
-            settings.procedures,
-            settings.worker_processes,
+        setup = Setup(
+            [str(folder) for folder in settings.procedures],
+            self.loaded.sources_for_workers,
             settings.worker_memory_mb,
-            sources=self.loaded.sources_for_workers,
-            message_bytes=settings.max_line_bytes,
-            log_level=settings.log_level,
-            log_format=settings.log_format,
-            traces=settings.traces,
-            epochs=settings.run_folder / EPOCHS_FILE if self._epochs else None,
+            settings.max_line_bytes,
+            settings.log_level,
+            settings.log_format,
+            settings.traces,
+        )
+        self._ray = RayCluster(setup, settings.ray_address)
+        epochs = str(settings.run_folder / EPOCHS_FILE) if self._epochs else ""
+        self._workers = ProcessWorkers(
+            structs.replace(setup, epochs=epochs), settings.worker_processes
         )
         self._dispatcher = self._dispatch(limits)
         checks = {

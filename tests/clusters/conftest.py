@@ -102,11 +102,9 @@ class Spread:
         self.loaded = load([PROCEDURES])
         assert not self.loaded.failures, self.loaded.failures
         sources = self.loaded.sources_for_workers
-        self.cluster = RayCluster(
-            Setup([str(PROCEDURES)], sources, 512, MESSAGE_BYTES, "INFO", "json", traces=False),
-            address,
-        )
-        self.workers = ProcessWorkers([PROCEDURES], 1, sources=sources)
+        own = Setup([str(PROCEDURES)], sources, 512, MESSAGE_BYTES, "INFO")
+        self.cluster = RayCluster(own, address)
+        self.workers = ProcessWorkers(Setup([str(PROCEDURES)], sources), 1)
         self.loop, self.resources, self.telemetry = EventLoop(), Resources(), Telemetry()
         self.dispatcher = Dispatcher(
             self.loaded.registry,

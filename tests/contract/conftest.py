@@ -12,6 +12,7 @@ from sidecypher.calls.dispatcher import Dispatcher
 from sidecypher.calls.executors._pages import Pages
 from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.calls.executors.pool import ProcessWorkers
+from sidecypher.calls.executors.pool_messages import Setup
 from sidecypher.host.credentials import load_credentials
 from sidecypher.host.limits import Limits
 from sidecypher.loading.loader import load
@@ -84,13 +85,13 @@ class Stand:
         self.loop = EventLoop()
         self.resources = Resources()
         self.limits = Limits(message_bytes=2 * 1024 * 1024, handshake_seconds=3.0)
-        self.workers = ProcessWorkers(
-            [PROCEDURES, FAULTS],
-            2,
+        setup = Setup(
+            [str(PROCEDURES), str(FAULTS)],
+            self.loaded.sources_for_workers,
             256,
-            sources=self.loaded.sources_for_workers,
-            message_bytes=self.limits.message_bytes,
+            self.limits.message_bytes,
         )
+        self.workers = ProcessWorkers(setup)
         self.dispatcher = Dispatcher(
             self.loaded.registry,
             self.loop,

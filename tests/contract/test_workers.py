@@ -16,6 +16,7 @@ from fix_waiting import wait_until
 
 from sidecypher.calls.dispatcher import Session
 from sidecypher.calls.executors.pool import ProcessWorkers
+from sidecypher.calls.executors.pool_messages import Setup
 from sidecypher.errors import CallError
 from sidecypher.loading.loader import load
 from sidecypher.protocol.envelope import CancelRequest
@@ -384,7 +385,7 @@ def test_a_call_that_gets_no_worker_in_time_ends_with_its_deadline(call, backgro
 _SIDECAR = """
 import pathlib, sys, threading
 from sidecypher.calls.executors.pool import ProcessWorkers
-from sidecypher.calls.executors.pool_messages import Task
+from sidecypher.calls.executors.pool_messages import Setup, Task
 from sidecypher.calls.executors.pool import Lease
 from sidecypher.loading.loader import load
 from sidecypher.protocol.deadline import Deadline
@@ -392,7 +393,7 @@ from sidecypher.protocol.deadline import Deadline
 folder, mark = pathlib.Path(sys.argv[1]), sys.argv[2]
 signature = load([folder]).registry.get("worker.hold").entry.signature
 task = Task("1", "procedure", "worker.hold", signature, [mark], "", "", 60.0, "")
-workers = ProcessWorkers([folder], 1)
+workers = ProcessWorkers(Setup([str(folder)]), 1)
 workers.run("worker.hold", task, Lease(), Deadline.after(60.0), print)
 """
 
@@ -420,7 +421,7 @@ def pool(tmp_path):
 
     def make(source, **options):
         (tmp_path / "own.py").write_text(_HEAD + source, encoding="utf-8")
-        made.append(ProcessWorkers([tmp_path], 1, **options))
+        made.append(ProcessWorkers(Setup([str(tmp_path)], **options), 1))
         return made[-1]
 
     yield make
@@ -538,7 +539,7 @@ def test_without_workers_such_calls_are_refused(ask, tmp_path, pool):
     pool(_VERSION + '    return Text(value="here")')
 
     with pytest.raises(CallError, match="no worker process runs") as caught:
-        ask(ProcessWorkers([tmp_path], 0), tmp_path)
+        ask(ProcessWorkers(Setup([str(tmp_path)]), 0), tmp_path)
 
     assert caught.value.code == "SC-220"
     assert "`worker_processes`" in caught.value.hint

@@ -168,7 +168,7 @@ def test_a_pickle_for_the_answer_of_a_worker_is_none(tmp_path, trap):
     """What comes from a worker process is not trusted either: it runs an author's code."""
     (tmp_path / "own.py").write_text(FORGERY)
     found = load([tmp_path]).registry.get("own.forge")
-    workers = ProcessWorkers([tmp_path], 1)
+    workers = ProcessWorkers(Setup([str(tmp_path)]), 1)
     task = Task(
         *("call-1", "procedure", "own.forge", found.entry.signature),
         *([{"$bytes": base64.b64encode(trap).decode()}], "", "", 30.0, ""),

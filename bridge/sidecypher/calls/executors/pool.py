@@ -7,8 +7,7 @@ in `docs/decisions/0002-isolation.md`.
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Final, Protocol
 
 import msgspec
@@ -19,7 +18,7 @@ from sidecypher.errors import ProtocolError, SidecarStopping, WorkerLost
 from sidecypher.protocol import envelope
 from sidecypher.protocol.deadline import Deadline
 from sidecypher.sdk.call import cancelled
-from sidecypher.telemetry.calls import LogFormat, logger
+from sidecypher.telemetry.calls import logger
 
 START_SECONDS: Final = 60.0
 """How long a worker may take to load the procedures."""
@@ -84,43 +83,14 @@ class ProcessWorkers:
         restarts: Number of workers that were lost or killed; each of them is replaced.
     """
 
-    def __init__(
-        self,
-        folders: Iterable[Path],
-        processes: int = 2,
-        memory_mb: int = 1024,
-        *,
-        sources: list[str] | None = None,
-        message_bytes: int = 16 * 1024 * 1024,
-        log_level: str = "WARNING",
-        log_format: LogFormat = "json",
-        traces: bool = False,
-        epochs: Path | None = None,
-    ) -> None:
+    def __init__(self, setup: Setup, processes: int = 2) -> None:
         """Set up the pool without starting a process.
 
         Args:
-            folders: Folders of procedures, as the sidecar loads them.
+            setup: What the processes load, limits, and settings for logs and traces.
             processes: Number of processes; 0 refuses all calls.
-            memory_mb: Memory that a function may use, in MiB.
-            sources: Names of the packages and folders that the processes load; all if it is None.
-            message_bytes: Maximum size of the rows of a call.
-            log_level: Least severe level that a worker logs.
-            log_format: Format of its log lines.
-            traces: Whether it sends the spans of functions.
-            epochs: The file of epochs, for `invalidate`.
         """
-        paths = [str(folder) for folder in folders]
-        self._setup = Setup(
-            paths,
-            sources,
-            memory_mb,
-            message_bytes,
-            log_level,
-            log_format,
-            traces,
-            "" if epochs is None else str(epochs),
-        )
+        self._setup = setup
         self._processes = processes
         self._changed = threading.Condition()
         self._missing = processes

@@ -28,16 +28,19 @@ class Setup(msgspec.Struct, frozen=True):
     Attributes:
         folders: Folders of procedures.
         sources: Names of the packages and folders to load; all if it is None.
-        epochs: Path of the file of epochs; empty if there is none.
+        memory_mb: Memory that a function may use, in MiB.
+        message_bytes: Maximum size of the rows of a call.
+        traces: Whether the spans of functions are sent.
+        epochs: Path of the file of epochs, for `invalidate`; empty if there is none.
     """
 
     folders: list[str]
-    sources: list[str] | None
-    memory_mb: int
-    message_bytes: int
-    log_level: str
-    log_format: LogFormat
-    traces: bool
+    sources: list[str] | None = None
+    memory_mb: int = 1024
+    message_bytes: int = 16 * 1024 * 1024
+    log_level: str = "WARNING"
+    log_format: LogFormat = "json"
+    traces: bool = False
     epochs: str = ""
 
 
