@@ -239,8 +239,8 @@ class Sidecar:
             telemetry=self._telemetry,
         )
         self._telemetry.load_failures.set(len(self.loaded.failures))
-        self._telemetry.open_calls.set_function(lambda: self._dispatcher.open_calls)
-        self._telemetry.stuck_calls.set_function(lambda: self._dispatcher.stuck)
+        self._telemetry.open_calls.set_function(lambda: len(self._dispatcher.calls))
+        self._telemetry.stuck_calls.set_function(lambda: self._dispatcher.calls.stuck)
         self._telemetry.worker_restarts.set_function(lambda: self._workers.restarts)
         self._telemetry.crash_looping.set_function(self._workers.crash_looping)
         self._telemetry.ray_tasks.set_function(lambda: self._ray.state().tasks)
@@ -363,7 +363,7 @@ class Sidecar:
             )
 
     def _stuck_bodies(self) -> str | None:
-        stuck = self._dispatcher.stuck
+        stuck = self._dispatcher.calls.stuck
         return f"{stuck} do not stop" if stuck > self._settings.stuck_calls_limit else None
 
     def _silent_loop(self) -> str | None:
@@ -379,7 +379,7 @@ class Sidecar:
         while not self._stopping.wait(TIDY_SECONDS):
             for work in (
                 self._inspector.run_housekeeping,
-                self._dispatcher.expire,
+                self._dispatcher.calls.expire,
                 self._loop.ping,
                 self._telemetry.history.sample,
             ):
@@ -428,13 +428,13 @@ class Sidecar:
         self._loop.cancel(job)
 
     def _await_calls(self, seconds: float) -> None:
-        self._expire_while(lambda: self._dispatcher.serving_calls > 0, seconds)
+        self._expire_while(lambda: self._dispatcher.calls.busy > 0, seconds)
 
     def _expire_while(self, goes_on: Callable[[], bool], seconds: float) -> None:
         patience = Deadline.after(seconds)
         while goes_on() and not patience.expired():
             # The janitor has ended; calls keep to their own time all the same.
-            self._dispatcher.expire()
+            self._dispatcher.calls.expire()
             time.sleep(0.01)
 
 

@@ -92,8 +92,8 @@ def test_a_projection_is_the_result_of_its_statement(call):
 
 def cancel(call, name):
     """Cancel the call of this procedure, as its caller would."""
-    [running] = [each for each in call.dispatcher.running() if each.name == name]
-    assert call.dispatcher.cancel_any(running.call_id)
+    [running] = [each for each in call.dispatcher.calls.running() if each.name == name]
+    assert call.dispatcher.calls.cancel_by_id(running.call_id)
 
 
 def test_a_cancelled_function_cleans_up(call, background, tmp_path):
@@ -229,9 +229,9 @@ def test_an_actor_that_is_cancelled_twice_is_lent_when_it_has_ended(call, backgr
     """A second cancellation does not give its process to another call meanwhile."""
     call("ray.single")
     future = background(refused, call, "ray.single", 600.0)
-    wait_until(lambda: any(each.name == "ray.single" for each in call.dispatcher.running()))
-    [running] = [each for each in call.dispatcher.running() if each.name == "ray.single"]
-    lease = call.dispatcher._calls.find(running.call_id, "client")._lease
+    wait_until(lambda: any(each.name == "ray.single" for each in call.dispatcher.calls.running()))
+    [running] = [each for each in call.dispatcher.calls.running() if each.name == "ray.single"]
+    lease = call.dispatcher.calls.find(running.call_id, "client")._lease
     wait_until(lambda: lease.queued, SECONDS)
     for _ in range(3):
         call.cluster.cancel(lease)

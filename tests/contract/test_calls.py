@@ -261,7 +261,7 @@ def test_a_call_that_takes_too_long_fails_with_its_deadline(stand):
         list(client.rows("test.hangAsync", 30.0))
 
     assert caught.value.code == "SC-213"
-    wait_until(lambda: stand.dispatcher.open_calls == 0)
+    wait_until(lambda: len(stand.dispatcher.calls) == 0)
 
 
 def test_another_signature_is_a_mismatch(stand):

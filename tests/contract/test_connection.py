@@ -32,13 +32,13 @@ def connections(stand):
 @pytest.fixture(autouse=True)
 def _honest_callers_are_served(stand):
     """After each test an honest call works, and no connection or call of the test is left."""
-    open_before, calls_before = connections(stand), stand.dispatcher.open_calls
+    open_before, calls_before = connections(stand), len(stand.dispatcher.calls)
     yield
     line = stand.line()
     assert list(Client(line.ask, stand.signatures).rows("test.echo", "honest")) == [["honest"]]
     line.close()
     wait_until(lambda: connections(stand) <= open_before)
-    wait_until(lambda: stand.dispatcher.open_calls <= calls_before)
+    wait_until(lambda: len(stand.dispatcher.calls) <= calls_before)
 
 
 @pytest.fixture
@@ -889,7 +889,7 @@ def test_the_late_end_of_an_old_control_connection_cancels_nothing(stand, line):
     wait_until(lambda: connections(stand) < before)
     assert ask(caller, "page", id="kept", remaining_ms=30_000)["rows"][0] == [16]
     new.close()
-    wait_until(lambda: stand.dispatcher.open_calls == 0)
+    wait_until(lambda: len(stand.dispatcher.calls) == 0)
 
 
 def test_the_end_of_a_calling_connection_keeps_the_jvms_streams(stand, line):

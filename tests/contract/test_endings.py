@@ -25,7 +25,7 @@ def state(stand):
     found.reset()
     yield found
     found.go.set()
-    wait_until(lambda: stand.dispatcher.stuck == 0)
+    wait_until(lambda: stand.dispatcher.calls.stuck == 0)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def served(client, background, state):
 
 
 def open_call(dispatcher, name):
-    [found] = [call for call in dispatcher.running() if call.name == name]
+    [found] = [call for call in dispatcher.calls.running() if call.name == name]
     return found
 
 
@@ -95,7 +95,7 @@ def test_a_body_that_computes_is_interrupted(  # noqa: PLR0917
     assert caught.value.code == code
     assert state.ended.is_set()
     assert state.seen == ["CallInterrupted"]
-    wait_until(lambda: stand.dispatcher.stuck == 0)
+    wait_until(lambda: stand.dispatcher.calls.stuck == 0)
     assert rows("test.echo", "next") == [["next"]]
 
 
@@ -119,14 +119,14 @@ def test_a_body_that_does_not_stop_is_counted_until_it_does(stand, state, served
 
     cancel(stand.dispatcher, name)
 
-    wait_until(lambda: stand.dispatcher.stuck == 1)
+    wait_until(lambda: stand.dispatcher.calls.stuck == 1)
     assert open_call(stand.dispatcher, name).state == "stuck"
     assert elsewhere("test.echo", "meanwhile") == [["meanwhile"]]
     state.go.set()
     with pytest.raises(CallError, match="was cancelled"):
         answer.result(10)
-    wait_until(lambda: stand.dispatcher.stuck == 0)
-    assert [call for call in stand.dispatcher.running() if call.name == name] == []
+    wait_until(lambda: stand.dispatcher.calls.stuck == 0)
+    assert [call for call in stand.dispatcher.calls.running() if call.name == name] == []
 
 
 def test_an_async_body_that_does_not_stop_is_counted(stand, state, background, own):
@@ -138,15 +138,15 @@ def test_an_async_body_that_does_not_stop_is_counted(stand, state, background, o
         answer.result(10)
 
     assert caught.value.code == "SC-213"
-    wait_until(lambda: dispatcher.stuck == 1)
+    wait_until(lambda: dispatcher.calls.stuck == 1)
     stuck = open_call(dispatcher, "ending.blockAsync")
     assert stuck.state == "stuck"
     # What is listed may be cancelled, even if that is nothing new.
-    assert dispatcher.cancel_any(stuck.call_id)
+    assert dispatcher.calls.cancel_by_id(stuck.call_id)
     assert state.seen == ["CancelledError"]
     state.go.set()
     assert state.ended.wait(10)
-    wait_until(lambda: dispatcher.stuck == 0)
+    wait_until(lambda: dispatcher.calls.stuck == 0)
 
 
 def test_a_caller_that_cannot_cancel_is_answered_all_the_same(stand, state, background, own):
@@ -155,7 +155,7 @@ def test_a_caller_that_cannot_cancel_is_answered_all_the_same(stand, state, back
     answer = background(lambda: list(client.rows("ending.spin")))
     assert state.begun.wait(10)
 
-    wait_until(lambda: dispatcher.expire() or answer.done())
+    wait_until(lambda: dispatcher.calls.expire() or answer.done())
 
     with pytest.raises(CallError) as caught:
         answer.result()
@@ -177,7 +177,7 @@ def test_a_body_is_not_interrupted_in_the_middle_of_a_callback(stand, background
     answer = background(lambda: list(client.rows("test.callback")))
     assert state.begun.wait(10)
     cancel(stand.dispatcher, "test.callback")
-    wait_until(lambda: stand.dispatcher.stuck == 1)
+    wait_until(lambda: stand.dispatcher.calls.stuck == 1)
     meanwhile.set()
 
     with pytest.raises(CallError, match="was cancelled"):
@@ -190,20 +190,20 @@ def test_a_body_is_not_interrupted_in_the_middle_of_a_callback(stand, background
 def test_a_call_that_was_cancelled_before_it_began_never_begins(stand, state, own, name):
     """A cancel that comes between the call's admission and its body keeps the body from running."""
     dispatcher, client = own(stand)
-    add = dispatcher._calls.add
+    add = dispatcher.calls.add
 
     def add_and_cancel(call):
         add(call)
         cancel(dispatcher, name)
 
-    dispatcher._calls.add = add_and_cancel
+    dispatcher.calls.add = add_and_cancel
 
     with pytest.raises(CallError) as caught:
         list(client.rows(name, "ran"))
 
     assert caught.value.code == "SC-207"
     assert state.seen == []
-    assert dispatcher.open_calls == 0
+    assert len(dispatcher.calls) == 0
 
 
 @pytest.mark.parametrize(("reason", "code"), [("terminated", "SC-207"), ("deadline", "SC-213")])
@@ -224,7 +224,7 @@ def test_a_cancel_may_come_before_its_call(stand, state, own, reason, code):
 
     assert caught.value.code == code
     assert state.seen == []
-    assert dispatcher.open_calls == 0
+    assert len(dispatcher.calls) == 0
 
 
 # Clean-up
@@ -238,11 +238,11 @@ def test_clean_up_may_take_its_time(stand, state, client, elsewhere):
     cancel(stand.dispatcher, "ending.cleanUp")
     assert state.begun.wait(10)
 
-    wait_until(lambda: stand.dispatcher.serving_calls == 1)
+    wait_until(lambda: stand.dispatcher.calls.busy == 1)
     assert elsewhere("test.echo", "meanwhile") == [["meanwhile"]]
     state.go.set()
     assert state.ended.wait(10)
-    wait_until(lambda: stand.dispatcher.serving_calls == 0)
+    wait_until(lambda: stand.dispatcher.calls.busy == 0)
 
 
 @pytest.mark.slow
@@ -255,7 +255,7 @@ def test_clean_up_without_end_is_ended(stand, state, client, monkeypatch):
     cancel(stand.dispatcher, "ending.cleanUp")
     assert state.begun.wait(10)
 
-    wait_until(lambda: stand.dispatcher.expire() or stand.dispatcher.serving_calls == 0)
+    wait_until(lambda: stand.dispatcher.calls.expire() or stand.dispatcher.calls.busy == 0)
 
     assert not state.ended.is_set()
 
@@ -275,14 +275,14 @@ def test_a_second_cancel_does_not_cut_the_clean_up_short(  # noqa: PLR0917
     assert state.cleaning.wait(10)
     cancel(stand.dispatcher, name, "deadline")
 
-    wait_until(lambda: stand.dispatcher.stuck == 1)
+    wait_until(lambda: stand.dispatcher.calls.stuck == 1)
     assert elsewhere("test.echo", "meanwhile") == [["meanwhile"]]
     state.go.set()
     with pytest.raises(CallError, match="was cancelled"):
         answer.result(10)
     assert state.ended.is_set()
     assert state.seen == []
-    wait_until(lambda: stand.dispatcher.stuck == 0)
+    wait_until(lambda: stand.dispatcher.calls.stuck == 0)
 
 
 def test_a_deadline_here_and_a_cancel_from_there_are_one(stand, state, background, own):
@@ -333,7 +333,7 @@ def test_an_async_clean_up_without_end_is_ended(  # noqa: PLR0917
 
     assert state.cleaning.wait(10)
     wait_until(lambda: state.seen == ["CancelledError"])
-    wait_until(lambda: stand.dispatcher.stuck == 0)
+    wait_until(lambda: stand.dispatcher.calls.stuck == 0)
     assert not state.ended.is_set()
 
 
@@ -363,14 +363,14 @@ def test_a_stream_that_nobody_reads_expires(stand, state, own, name):
     for _ in range(16):
         next(stream)
 
-    wait_until(lambda: dispatcher.expire() or state.ended.is_set())
+    wait_until(lambda: dispatcher.calls.expire() or state.ended.is_set())
 
     with pytest.raises(
         CallError, match=f"more rows of `{name}` were requested within 0.01 s"
     ) as caught:
         next(stream)
     assert caught.value.code == "SC-221"
-    assert dispatcher.open_calls == 0
+    assert len(dispatcher.calls) == 0
 
 
 def test_a_stream_within_its_lease_stays(stand, state, own):
@@ -379,7 +379,7 @@ def test_a_stream_within_its_lease_stays(stand, state, own):
     stream = client.rows("ending.stream")
     next(stream)
 
-    dispatcher.expire()
+    dispatcher.calls.expire()
 
     assert open_call(dispatcher, "ending.stream").state == "waiting"
     stream.close()
@@ -391,10 +391,10 @@ def test_a_lease_begins_again_with_each_page(stand, own):
     dispatcher, client = own(stand, lease_seconds=60.0)
     stream = client.rows("ending.stream")
     next(stream)
-    [call] = dispatcher._calls
+    [call] = dispatcher.calls
     call.started -= 61.0
 
-    dispatcher.expire()
+    dispatcher.calls.expire()
 
     assert open_call(dispatcher, "ending.stream").state == "waiting"
     stream.close()
@@ -405,12 +405,12 @@ def test_the_next_page_renews_the_lease(stand, own):
     dispatcher, client = own(stand, lease_seconds=60.0)
     stream = client.rows("ending.stream")
     next(stream)
-    [call] = dispatcher._calls
+    [call] = dispatcher.calls
     call.idle_since -= 61.0
 
     while call.pages_begun < 2:
         next(stream)
-    dispatcher.expire()
+    dispatcher.calls.expire()
 
     assert open_call(dispatcher, "ending.stream").state == "waiting"
     stream.close()
@@ -427,7 +427,7 @@ def test_the_time_that_a_page_takes_does_not_count_for_the_lease(stand, own, mon
 
     def suspend_and_expire(call, *deadline):
         suspend(call, *deadline)
-        dispatcher.expire()
+        dispatcher.calls.expire()
 
     dispatcher._size = size_late
     monkeypatch.setattr(Call, "suspend", suspend_and_expire)
@@ -456,8 +456,8 @@ def test_a_call_that_is_cancelled_with_its_page_is_not_left_open(stand, own, nam
 
     next(stream)
 
-    assert dispatcher.open_calls == 0
-    wait_until(lambda: dispatcher.serving_calls == 0)
+    assert len(dispatcher.calls) == 0
+    wait_until(lambda: dispatcher.calls.busy == 0)
 
 
 def test_a_cancel_before_an_async_body_is_submitted_ends_it(
@@ -477,7 +477,7 @@ def test_a_cancel_before_an_async_body_is_submitted_ends_it(
 
     with pytest.raises(CallError, match="was cancelled"):
         answer.result(10)
-    wait_until(lambda: dispatcher.stuck == 0)
+    wait_until(lambda: dispatcher.calls.stuck == 0)
 
 
 @pytest.mark.usefixtures("state")
@@ -499,14 +499,14 @@ def test_a_cancel_as_soon_as_an_async_body_is_submitted_ends_it(
 
     with pytest.raises(CallError, match="was cancelled"):
         answer.result(10)
-    wait_until(lambda: dispatcher.stuck == 0)
+    wait_until(lambda: dispatcher.calls.stuck == 0)
 
 
 def test_a_body_that_is_served_has_no_lease(stand, state, served):
     """The lease is of streams that wait for their caller, not of bodies that work."""
     answer = served("ending.block")
 
-    stand.dispatcher.expire()
+    stand.dispatcher.calls.expire()
 
     assert not answer.done()
     state.go.set()

@@ -113,7 +113,7 @@ def test_the_timeout_is_that_of_the_procedure(rows, stand, name):
     """A call by name has no more time than one of the procedure itself, and says so in its name."""
     with ThreadPoolExecutor(1) as background:
         answer = background.submit(rows, "sidecypher.call", name)
-        wait_until(lambda: stand.dispatcher.expire() or answer.done())
+        wait_until(lambda: stand.dispatcher.calls.expire() or answer.done())
 
     with pytest.raises(CallError, match=f"`{name}` did not answer within its time") as caught:
         answer.result()

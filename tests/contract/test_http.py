@@ -279,7 +279,7 @@ def test_a_client_that_goes_away_ends_its_call(stand, dial, fault):
         assert not fault.ended.is_set()
 
     assert fault.ended.wait(10)
-    wait_until(lambda: stand.dispatcher.open_calls == 0)
+    wait_until(lambda: len(stand.dispatcher.calls) == 0)
 
 
 def test_rows_are_made_as_they_are_taken(http):

@@ -36,7 +36,7 @@ def state(stand):
     found = stand.state_of("stream.pause")
     found.reset()
     yield found
-    wait_until(lambda: stand.dispatcher.stuck == 0)
+    wait_until(lambda: stand.dispatcher.calls.stuck == 0)
     stand.workers._crashes.clear()
 
 
@@ -102,7 +102,7 @@ def test_who_reads_no_further_sees_no_error(stand, client, name):
 
     assert values(itertools.islice(stream, 3)) == [0, 1, 2]
     stream.close()
-    wait_until(lambda: stand.dispatcher.open_calls == 0)
+    wait_until(lambda: len(stand.dispatcher.calls) == 0)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_a_body_that_works_ahead_is_ended_with_its_call(stand, client, state, ga
 
     assert state.ended.wait(10)
     assert state.seen in (["CallInterrupted"], ["CancelledError"])
-    wait_until(lambda: stand.dispatcher.open_calls == 0)
+    wait_until(lambda: len(stand.dispatcher.calls) == 0)
 
 
 @pytest.mark.usefixtures("workers", "state")
@@ -186,7 +186,7 @@ def test_a_row_that_cannot_be_sent_ends_a_body_that_works_ahead(stand, client, s
 
     assert state.ended.wait(10)
     assert state.seen == ["CancelledError"]
-    wait_until(lambda: not stand.dispatcher.running())
+    wait_until(lambda: not stand.dispatcher.calls.running())
 
 
 @pytest.mark.usefixtures("workers", "state")
@@ -226,12 +226,12 @@ def test_a_body_that_works_ahead_has_a_lease(stand, state, gate, name):
     stream = client.rows(name, *([1, str(gate)] if name == "stream.pauseAsync" else []))
     assert next(stream) == [0]
 
-    wait_until(lambda: dispatcher.expire() or state.ended.is_set())
+    wait_until(lambda: dispatcher.calls.expire() or state.ended.is_set())
 
     with pytest.raises(CallError) as caught:
         next(stream)
     assert caught.value.code == "SC-221"
-    wait_until(lambda: dispatcher.stuck == 0)
+    wait_until(lambda: dispatcher.calls.stuck == 0)
 
 
 def test_no_time_is_counted_between_two_pages(stand, state, gate):

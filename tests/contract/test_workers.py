@@ -94,7 +94,7 @@ def test_a_caller_may_stop_reading(client, stand):
     next(stream)
     stream.close()
 
-    wait_until(lambda: stand.dispatcher.open_calls == 0)
+    wait_until(lambda: len(stand.dispatcher.calls) == 0)
 
 
 @pytest.mark.not_over_http("it has no user and no database")
@@ -348,7 +348,7 @@ def test_a_cancel_kills_the_worker_and_what_it_has_started(call, stand, backgrou
     mark = tmp_path / "mark"
     answer = background(call, "worker.child", str(mark))
     child = written(mark)
-    [running] = [each for each in stand.dispatcher.running() if each.name == "worker.child"]
+    [running] = [each for each in stand.dispatcher.calls.running() if each.name == "worker.child"]
 
     request = CancelRequest(running.call_id, "terminated")
     stand.dispatcher.cancel(request, Session(None, jvm="client"))
@@ -357,7 +357,7 @@ def test_a_cancel_kills_the_worker_and_what_it_has_started(call, stand, backgrou
         answer.result(10)
     assert caught.value.code == "SC-207"
     wait_until(lambda: not is_running(child))
-    wait_until(lambda: stand.dispatcher.stuck == 0)
+    wait_until(lambda: stand.dispatcher.calls.stuck == 0)
     assert call("worker.echo", "next") == [["next"]]
 
 

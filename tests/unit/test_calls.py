@@ -122,7 +122,7 @@ def test_a_stopping_sidecar_refuses_new_calls_and_may_be_asked_again(dispatcher,
 
     assert (reply["error"]["code"], reply["error"]["retryable"]) == ("SC-210", True)
     assert reply["refused"] == "stopping"
-    assert dispatcher.open_calls == 0
+    assert len(dispatcher.calls) == 0
 
 
 def test_a_procedure_of_another_signature_is_not_called(dispatcher, ask):
@@ -145,7 +145,7 @@ def test_the_end_of_a_calling_connection_ends_nothing(dispatcher):
     """Only a control connection stands for its JVM."""
     dispatcher.disconnected(Session(lambda method, request: request))
 
-    assert dispatcher.open_calls == 0
+    assert len(dispatcher.calls) == 0
 
 
 def spelled(value: str) -> Iterator[Text]:

@@ -67,7 +67,10 @@ class OpenCalls:
         return len(self._reaper.stuck)
 
     def reserve(self, size: int) -> Reservation:
-        """Reserve memory for the arguments of a new call.
+        """Reserve memory for the arguments of a new call, before they are read.
+
+        Args:
+            size: Bytes of the arguments as JSON.
 
         Raises:
             SidecarBusy: The arguments of other calls use all of it.
@@ -174,7 +177,10 @@ class OpenCalls:
             self.cancel(call, ending(call.name))
 
     def expire(self) -> None:
-        """End calls that are idle for longer than the lease or served beyond their deadline."""
+        """End calls that are idle for longer than the lease or served beyond their deadline.
+
+        To be called several times a second.
+        """
         now = time.monotonic()
         for call in self:
             if call.is_served:

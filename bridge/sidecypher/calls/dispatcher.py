@@ -14,7 +14,7 @@ from sidecypher.calls.executors._async import AsyncExecution
 from sidecypher.calls.executors._pages import PAGE_ROWS, Rows, joined
 from sidecypher.calls.executors._process import ProcessExecution, Workers
 from sidecypher.calls.executors._thread import StreamExecution, ThreadExecution
-from sidecypher.calls.executors.execution import Execution, RunningCall
+from sidecypher.calls.executors.execution import Execution
 from sidecypher.calls.executors.loop import EventLoop
 from sidecypher.calls.executors.pool import ProcessWorkers
 from sidecypher.calls.executors.ray.cluster import ClusterState, RayCluster
@@ -81,6 +81,7 @@ class Dispatcher:
 
     Attributes:
         generation: Identity of this start of the sidecar.
+        calls: The calls that are served, have rows left, or will not stop.
     """
 
     def __init__(
@@ -109,27 +110,12 @@ class Dispatcher:
         self._resources = resources
         self._telemetry = telemetry
         self._limits = limits
-        self._calls = OpenCalls(limits.lease_seconds, limits.argument_bytes)
+        self.calls: Final = OpenCalls(limits.lease_seconds, limits.argument_bytes)
         self._threads: Final = SpareThreads("sidecypher-stream")
         self._stopping: CallError | None = None
         self._controls: dict[str, Session] = {}
         self.left_at: datetime | None = None
         """When a JVM has disconnected last."""
-
-    @property
-    def open_calls(self) -> int:
-        """Number of calls that are being served or have rows left."""
-        return len(self._calls)
-
-    @property
-    def serving_calls(self) -> int:
-        """Number of calls that a thread works on now."""
-        return self._calls.busy
-
-    @property
-    def stuck(self) -> int:
-        """Number of calls that are still running although they were cancelled."""
-        return self._calls.stuck
 
     @property
     def jvms(self) -> int:
@@ -145,17 +131,9 @@ class Dispatcher:
         """Return the state of the Ray cluster."""
         return ClusterState() if self._ray is None else self._ray.state()
 
-    def running(self) -> list[RunningCall]:
-        """Return the open calls, the oldest first."""
-        return self._calls.running()
-
     def swap(self, registry: Registry) -> None:
         """Serve another registry from the next call on; running calls keep the one they have."""
         self.registry = registry
-
-    def expire(self) -> None:
-        """End calls that are idle or overdue for too long; call this several times a second."""
-        self._calls.expire()
 
     def hello(self, hello: envelope.Hello, session: Session) -> envelope.HelloReply:
         """Start a session, or refuse it."""
@@ -188,17 +166,6 @@ class Dispatcher:
             failures=True,
         )
 
-    def reserve(self, size: int) -> Reservation:
-        """Reserve memory for a call's arguments, before they are read.
-
-        Args:
-            size: Bytes of the arguments as JSON.
-
-        Raises:
-            SidecarBusy: The arguments of other calls use all of it.
-        """
-        return self._calls.reserve(size)
-
     def call(
         self,
         request: envelope.CallRequest,
@@ -229,7 +196,7 @@ class Dispatcher:
             raise self._stopping
         if request.signature != found.entry.signature:
             raise CatalogueMismatch(f"Plugin and sidecar disagree about `{request.name}`")
-        if request.id in self._calls:
+        if request.id in self.calls:
             raise ProtocolError("The peer used a call id twice")
         try:
             procedure, arguments = found.resolve(request.args, registry)
@@ -257,7 +224,7 @@ class Dispatcher:
             # The caller's timeout is that of the procedure that resolved to this one.
             call.seconds_left = procedure.entry.timeout_ms / 1000
         reservation.keep()
-        self._calls.add(call)
+        self.calls.add(call)
         return call
 
     def _execution(
@@ -286,7 +253,7 @@ class Dispatcher:
     def page(self, request: envelope.PageRequest, session: Session) -> envelope.CallReply:
         """Return the next page of an open call."""
         try:
-            call = self._calls.find(request.id, session.jvm)
+            call = self.calls.find(request.id, session.jvm)
         except SidecypherError as error:
             return envelope.ErrorReply(request.id, envelope.ErrorBody.of(error))
         return self._serve(call, session, Deadline.after(request.remaining_ms / 1000))
@@ -322,10 +289,10 @@ class Dispatcher:
             call.seconds_left -= time.perf_counter() - started
             call.lock.release()
         if not more:
-            self._calls.remove(call)
+            self.calls.remove(call)
         elif call.is_cancelled:
             # Cancelled after the page was made: its caller will not request the next one.
-            self._calls.cancel(call, call.reason)
+            self.calls.cancel(call, call.reason)
         cache = None if more or call.change is None else self._validity(call)
         return envelope.PageReply(call.call_id, msgspec.Raw(page.json), more, cache)
 
@@ -386,9 +353,9 @@ class Dispatcher:
         # The error may be of rows that were to be sent while the function works on the next one.
         if call.is_still_running and not call.is_cancelled:
             call.cancel(cancelled(call.name))
-        self._calls.remove(call)
+        self.calls.remove(call)
         call.observed.failed(known, seconds)
-        self._calls.clean_up(call)
+        self.calls.clean_up(call)
         return envelope.ErrorReply(call.call_id, envelope.ErrorBody.of(known))
 
     def _public_error(self, call: Execution, error: BaseException) -> SidecypherError:
@@ -405,13 +372,13 @@ class Dispatcher:
     def close(self, request: envelope.CloseRequest, session: Session) -> envelope.Done:
         """End a call whose caller reads no more rows; wait for its function to clean up."""
         with contextlib.suppress(CallError):
-            self._calls.close_stream(self._calls.find(request.id, session.jvm))
+            self.calls.close_stream(self.calls.find(request.id, session.jvm))
         return envelope.Done(request.id)
 
     def cancel(self, request: envelope.CancelRequest, session: Session) -> envelope.Done:
         """End a call for its own caller, which requests no further page; do not wait."""
         ending = deadline_exceeded if request.reason == "deadline" else cancelled
-        self._calls.cancel_for_caller(session.jvm, request.id, ending)
+        self.calls.cancel_for_caller(session.jvm, request.id, ending)
         return envelope.Done(request.id)
 
     def failures(self, request: envelope.FailuresRequest, session: Session) -> envelope.Noted:
@@ -435,16 +402,9 @@ class Dispatcher:
             return
         del self._controls[session.jvm]
         self.left_at = datetime.now(UTC)
-        for call in self._calls:
+        for call in self.calls:
             if call.jvm == session.jvm:
-                self._calls.cancel(call, cancelled(call.name))
-
-    def cancel_any(self, call_id: str) -> bool:
-        """Cancel a call of any user at once; return whether such a call is open or stuck.
-
-        Its caller gets the error when it requests the next page.
-        """
-        return self._calls.cancel_by_id(call_id)
+                self.calls.cancel(call, cancelled(call.name))
 
     def refuse_new(self) -> None:
         """Answer every further call with an error: the sidecar is stopping."""
@@ -454,5 +414,5 @@ class Dispatcher:
 
     def cancel_all(self) -> None:
         """Cancel every open call."""
-        for call in self._calls:
-            self._calls.cancel(call, cancelled(call.name))
+        for call in self.calls:
+            self.calls.cancel(call, cancelled(call.name))

@@ -42,14 +42,14 @@ class OperatorApi:
         self._authorize(request)
         return _json(
             {
-                "running": [_running(each) for each in self._dispatcher.running()],
+                "running": [_running(each) for each in self._dispatcher.calls.running()],
                 "failed": [_failed(each) for each in self._failed_calls.latest()],
             }
         )
 
     async def _cancel(self, request: Request) -> Response:
         self._authorize(request)
-        if not self._dispatcher.cancel_any(request.path_params["call_id"]):
+        if not self._dispatcher.calls.cancel_by_id(request.path_params["call_id"]):
             raise UnknownCall("No call of this id is open")
         return Response(status_code=HTTPStatus.ACCEPTED)
 

@@ -85,7 +85,7 @@ class Inspector:
             replaced = [each for part in loaded.parts.values() for each in part.replaced]
             kinds = self._resources.of_modules(replaced)
             if kinds:
-                users = {each.call_id for each in self.dispatcher.running()} - {own_call}
+                users = {each.call_id for each in self.dispatcher.calls.running()} - {own_call}
                 self._unused.append((kinds, frozenset(users)))
             # Before the next one begins, so that the latest is told last.
             self._on_reload(loaded, changes)
@@ -97,7 +97,7 @@ class Inspector:
         """Stop the shared objects of replaced classes once no running call can use them."""
         if not self._unused:
             return
-        running = {each.call_id for each in self.dispatcher.running()}
+        running = {each.call_id for each in self.dispatcher.calls.running()}
         # A reload may add to the list meanwhile.
         for entry in list(self._unused):
             kinds, users = entry

@@ -131,7 +131,7 @@ def info(ctx: Context) -> Info:
         catalogue=registry.catalogue.hash,
         procedures=len(registry),
         left_out=len(inspector.loaded.failures),
-        open_calls=inspector.dispatcher.open_calls,
+        open_calls=len(inspector.dispatcher.calls),
     )
 
 
@@ -153,7 +153,7 @@ def health(ctx: Context) -> Iterator[Checked]:
 @procedure("sidecypher.running", admin=True)
 def running(ctx: Context) -> Iterator[RunningCall]:
     """List calls that are being served or have rows left, except this one."""
-    for each in ctx.resource(Inspector).dispatcher.running():
+    for each in ctx.resource(Inspector).dispatcher.calls.running():
         if each.call_id != ctx.call_id:
             yield each
 

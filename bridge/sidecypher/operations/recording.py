@@ -136,7 +136,7 @@ class RecordingDispatcher(Dispatcher):
     def _drop_ended(self) -> None:
         # The pages of other streams add and drop recordings meanwhile.
         for call_id in list(self._recordings):
-            if call_id not in self._calls:
+            if call_id not in self.calls:
                 self._recordings.pop(call_id, None)
 
     def _write(self, call: _RecordedCall, error: envelope.ErrorBody) -> None:

@@ -43,7 +43,7 @@ class Messages:
 
     def _call(self, payload: bytes, session: Session) -> envelope.CallReply:
         try:
-            reservation = self._dispatcher.reserve(len(payload))
+            reservation = self._dispatcher.calls.reserve(len(payload))
         except SidecarBusy as error:
             return self._dispatcher.refuse(envelope.read(payload, envelope.CallHead), error)
         with reservation:

@@ -179,7 +179,7 @@ class Console:
             catalogue=inspector.loaded.registry.catalogue.hash,
             started_at=inspector.started_at,
             now=datetime.now(UTC),
-            open_calls=dispatcher.open_calls,
+            open_calls=len(dispatcher.calls),
             checks=checks,
             failed=any(wrong is not None for wrong in checks.values()),
             panels=sorted(inspector.loaded.panels.values(), key=lambda each: each.title),

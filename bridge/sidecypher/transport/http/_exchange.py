@@ -62,7 +62,7 @@ class HttpCall:
             SidecypherError: The error to send to the client.
         """
         try:
-            reservation = self._dispatcher.reserve(len(body))
+            reservation = self._dispatcher.calls.reserve(len(body))
         except SidecarBusy as error:
             self._dispatcher.refuse(envelope.CallHead(self._id, self.procedure.name, "", ""), error)
             raise
