@@ -2,6 +2,7 @@ package io.sidecypher.core;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
 
@@ -12,8 +13,9 @@ final class CacheCounts {
         private final LongAdder hits = new LongAdder();
         private final LongAdder hitsWithoutSidecar = new LongAdder();
         private final LongAdder misses = new LongAdder();
-        private final LongAdder entries = new LongAdder();
-        private final LongAdder bytes = new LongAdder();
+        // The sum of an adder can miss an addition and have the removal after it.
+        private final AtomicLong entries = new AtomicLong();
+        private final AtomicLong bytes = new AtomicLong();
 
         void found(boolean hit, boolean withSidecar) {
             (hit ? hits : misses).increment();
@@ -23,8 +25,8 @@ final class CacheCounts {
         }
 
         void add(int more, long moreBytes) {
-            entries.add(more);
-            bytes.add(moreBytes);
+            entries.addAndGet(more);
+            bytes.addAndGet(moreBytes);
         }
 
         private String json(String procedure) {
@@ -34,8 +36,8 @@ final class CacheCounts {
                 json.writeNumberField("hits", hits.sum());
                 json.writeNumberField("hits_without_sidecar", hitsWithoutSidecar.sum());
                 json.writeNumberField("misses", misses.sum());
-                json.writeNumberField("entries", entries.sum());
-                json.writeNumberField("bytes", bytes.sum());
+                json.writeNumberField("entries", entries.get());
+                json.writeNumberField("bytes", bytes.get());
                 json.writeEndObject();
             });
         }

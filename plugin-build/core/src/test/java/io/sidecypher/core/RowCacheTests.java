@@ -1,6 +1,7 @@
 package io.sidecypher.core;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,6 +15,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -154,6 +159,35 @@ class RowCacheTests {
         assertNull(cache.find(key("[0]"), true));
         keep(cache, "[\"large\"]", reply(ID, 60_000, 0, most));
         assertNull(cache.find(key("[\"large\"]"), true));
+    }
+
+    /** A sidecar closes the connection on which it gets a negative count, and cancels all calls of the JVM. */
+    @Test
+    void noCountIsEverNegative() throws Exception {
+        writeEpochs(folder, FILE_ID, 8 + 4096);
+        RowCache cache = cache(1 << 20);
+        Consumer<String> keeper = arguments -> keep(cache, arguments, reply(ID, 0, 0, 10));
+        Consumer<String> finder = arguments -> cache.find(key(arguments), true);
+        AtomicBoolean isOver = new AtomicBoolean();
+        List<Thread> users = Stream.of(keeper, finder, keeper, finder)
+                .map(user -> new Thread(() -> {
+                    while (!isOver.get()) {
+                        user.accept("[" + ThreadLocalRandom.current().nextInt(16) + "]");
+                    }
+                }))
+                .toList();
+        users.forEach(Thread::start);
+        try {
+            for (int i = 0; i < 1_000_000; i++) {
+                String listed = Counts.list(counts.all(), 10_000);
+                assertFalse(listed.contains(":-"), listed);
+            }
+        } finally {
+            isOver.set(true);
+            for (Thread user : users) {
+                user.join();
+            }
+        }
     }
 
     @Test
