@@ -55,7 +55,7 @@ final class Bridge {
         Fallback fallback = fallbacks.computeIfAbsent(procedure, this::fallback);
         if (fallback.isOff()) {
             // Only to check the arguments: invalid ones are an error even if the call is not made.
-            request(new Call(procedure, tx, guard, settings, watchdog), caller, arguments);
+            members(new Call(procedure, tx, guard, settings, watchdog), caller, arguments);
             return fallback.rows(row);
         }
         RowCache.Key key = cache.serves(procedure) ? key(procedure, caller, arguments) : null;
@@ -70,7 +70,7 @@ final class Bridge {
         try {
             Pages pages = new Pages(call, guard, new FailureLog(log, failures), settings.maxLineBytes());
             // The first page is fetched now, so that errors arise in the call and not when rows are read.
-            Iterator<Object[]> first = pages.fetch(() -> start(call, request(call, traced, arguments), key, log));
+            Iterator<Object[]> first = pages.fetch(() -> start(call, members(call, traced, arguments), key, log));
             return StreamSupport.stream(new Rows<>(pages, first, row), false).onClose(pages::close);
         } catch (SidecypherException failed) {
             if (failed.wasNotStarted()) {
@@ -80,9 +80,9 @@ final class Bridge {
         }
     }
 
-    private String request(Call call, Caller caller, Object[] arguments) {
+    private String members(Call call, Caller caller, Object[] arguments) {
         return checked(
-                call.procedure(), () -> Requests.call(call, caller, arguments, settings.maxLineBytes()));
+                call.procedure(), () -> Requests.members(call, caller, arguments, settings.maxLineBytes()));
     }
 
     private RowCache.Key key(PythonProcedure procedure, Caller caller, Object[] arguments) {
@@ -104,9 +104,9 @@ final class Bridge {
         return new Fallback(procedure, settings.availability().of(procedure), failures);
     }
 
-    private Reply start(Call call, String command, RowCache.Key key, Log log) {
+    private Reply start(Call call, String members, RowCache.Key key, Log log) {
         long begin = System.nanoTime();
-        Reply reply = start(call, command, log);
+        Reply reply = start(call, members, log);
         if (key != null) {
             cache.keep(key, reply, begin);
         }
@@ -114,13 +114,14 @@ final class Bridge {
     }
 
     /** Sends a call's first request, to one sidecar after the other until one of them begins it. */
-    private Reply start(Call call, String command, Log log) {
+    private Reply start(Call call, String members, Log log) {
         int tries = 0;
         while (true) {
             Admission.Slot slot = admission.acquire(call, log);
             try {
                 call.bind(slot.sidecar());
-                return started(slot, slot.sidecar().pool().send(call, command, text -> Reply.parse(text, call)));
+                ConnectionPool pool = slot.sidecar().pool();
+                return started(slot, pool.send(call, () -> Requests.call(call, members), text -> Reply.parse(text, call)));
             } catch (WireFailure failure) {
                 if (!failure.wasNotSent()) {
                     throw failure;

@@ -10,6 +10,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * A bounded pool of connections to one run of a sidecar, instead of Py4J's connection per thread.
@@ -51,9 +52,10 @@ final class ConnectionPool {
     /**
      * Waits for a permit, sends another command of a call that has begun, and reads the reply.
      *
+     * @param command writes the command when it is sent, since it tells how much time is left
      * @param read converts the reply to the result; a WireFailure from it closes the connection
      */
-    <T> T exchange(Call call, String command, Function<String, T> read) {
+    <T> T exchange(Call call, Supplier<String> command, Function<String, T> read) {
         if (call.isNested()) {
             return send(call, command, read);
         }
@@ -75,16 +77,17 @@ final class ConnectionPool {
     /**
      * Sends one command of a call and reads its reply, with a permit or in a nested call.
      *
+     * @param command writes the command when it is sent, since it tells how much time is left
      * @param read converts the reply to the result; a WireFailure from it closes the connection
      */
-    <T> T send(Call call, String command, Function<String, T> read) {
+    <T> T send(Call call, Supplier<String> command, Function<String, T> read) {
         Connection connection = take(call);
         boolean healthy = true;
         try {
             // A call that was stopped meanwhile sends nothing.
             call.attach(connection);
             healthy = false;
-            T result = read.apply(Connection.text(connection.ask(command)));
+            T result = read.apply(Connection.text(connection.ask(command.get())));
             healthy = true;
             return result;
         } catch (SidecypherException wrongRow) {

@@ -31,7 +31,7 @@ final class Pages {
         return fetch(() -> {
             // Neo4j itself does not check between two rows of a procedure.
             guard.check();
-            return call.sidecar().pool().exchange(call, Requests.page(call), text -> Reply.parse(text, call));
+            return call.sidecar().pool().exchange(call, () -> Requests.page(call), text -> Reply.parse(text, call));
         });
     }
 
@@ -50,7 +50,7 @@ final class Pages {
         }
         call.enter(false, CLOSE_NANOS);
         try {
-            call.sidecar().pool().exchange(call, Requests.close(call), reply -> reply);
+            call.sidecar().pool().exchange(call, () -> Requests.close(call), reply -> reply);
         } catch (RuntimeException failed) {
             cancel("terminated");
         } finally {

@@ -13,6 +13,8 @@ final class Requests {
 
     static final long VERSION = 2;
 
+    private static final int ROOM_FOR_THE_TIME = ",\"remaining_ms\":86400000}".length();
+
     private Requests() {}
 
     static String hello(String jvm, String role, String catalogue) {
@@ -20,11 +22,15 @@ final class Requests {
                 + "\",\"catalogue\":\"" + catalogue + "\"}");
     }
 
-    /** Checks and writes the arguments; if one is refused, nothing has been sent yet. */
-    static String call(Call call, Caller caller, Object[] arguments, int limit) {
+    /**
+     * Checks and writes the arguments; if one is refused, nothing has been sent yet.
+     *
+     * @return the members of the envelope without the time, which {@link #call} adds
+     */
+    static String members(Call call, Caller caller, Object[] arguments, int limit) {
         PythonProcedure procedure = call.procedure();
         try {
-            return command("call", LimitedText.of(limit, json -> {
+            return LimitedText.of(limit - ROOM_FOR_THE_TIME, json -> {
                 json.writeStartObject();
                 json.writeNumberField("v", VERSION);
                 json.writeStringField("id", call.id());
@@ -34,16 +40,18 @@ final class Requests {
                 json.writeArrayFieldStart("args");
                 writeArguments(json, procedure, arguments);
                 json.writeEndArray();
-                json.writeNumberField("remaining_ms", call.remainingMillis());
                 json.writeStringField("mode", procedure.mode());
                 json.writeStringField("database", caller.database());
                 json.writeStringField("user", caller.user());
                 json.writeStringField("traceparent", caller.traceparent());
-                json.writeEndObject();
-            }));
+            });
         } catch (LimitedText.TooLong tooLong) {
             throw Failures.tooLarge(procedure, "arguments", limit);
         }
+    }
+
+    static String call(Call call, String members) {
+        return command("call", members + remaining(call));
     }
 
     /** Checks the arguments, and returns what is equal for equal ones: simple values, or their JSON. */
@@ -81,8 +89,12 @@ final class Requests {
     }
 
     static String page(Call call) {
-        return command("page", "{\"v\":" + VERSION + ",\"id\":\"" + call.id() + "\",\"remaining_ms\":"
-                + call.remainingMillis() + "}");
+        return command("page", "{\"v\":" + VERSION + ",\"id\":\"" + call.id() + "\"" + remaining(call));
+    }
+
+    /** Returns the last member of an envelope, and its end. */
+    private static String remaining(Call call) {
+        return ",\"remaining_ms\":" + call.remainingMillis() + "}";
     }
 
     static String close(Call call) {

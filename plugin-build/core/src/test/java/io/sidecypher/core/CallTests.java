@@ -22,7 +22,7 @@ class CallTests {
     @TempDir Path runDir;
 
     private static final FakeSidecar.Script ECHO = (peer, method, json) -> {
-        String args = json.substring(json.indexOf("\"args\":") + 7, json.indexOf(",\"remaining_ms\""));
+        String args = json.substring(json.indexOf("\"args\":") + 7, json.indexOf(",\"mode\""));
         peer.rows(json, "[" + args + "]", false);
     };
 
@@ -66,8 +66,8 @@ class CallTests {
         try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
             assertEquals(List.of(), new Harness(runDir).rows(Harness.ECHO, "a"));
             assertTrue(seen.get().matches("\\{\"v\":2,\"id\":\"[0-9a-f-]+-\\d+\",\"name\":\"test.echo\","
-                    + "\"kind\":\"procedure\",\"signature\":\"00\",\"args\":\\[\"a\"],\"remaining_ms\":\\d+,\"mode\":\"READ\","
-                    + "\"database\":\"neo4j\",\"user\":\"tester\",\"traceparent\":\"\"}"), seen.get());
+                    + "\"kind\":\"procedure\",\"signature\":\"00\",\"args\":\\[\"a\"],\"mode\":\"READ\","
+                    + "\"database\":\"neo4j\",\"user\":\"tester\",\"traceparent\":\"\",\"remaining_ms\":\\d+}"), seen.get());
         }
     }
 
@@ -178,7 +178,7 @@ class CallTests {
                 .column("names", "LIST<STRING>")
                 .build();
         FakeSidecar.Script script = (peer, method, json) -> {
-            String rows = json.substring(json.indexOf("\"args\":[\"") + 9, json.indexOf("\"],\"remaining_ms\""));
+            String rows = json.substring(json.indexOf("\"args\":[\"") + 9, json.indexOf("\"],\"mode\""));
             peer.rows(json, rows.replace("\\\"", "\""), true);
         };
         try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {

@@ -12,12 +12,15 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.neo4j.kernel.api.exceptions.Status;
 
 /** Many callers share few connections; who cannot be served is told, and nested calls never wait. */
@@ -171,6 +174,55 @@ class PoolTests {
             end.countDown();
             holder.join();
             assertEquals(List.of("call"), sidecar.methods);
+        }
+    }
+
+    /** The body would plan with more time than it has, and be cut off. */
+    @ParameterizedTest
+    @ValueSource(strings = {"call", "page"})
+    void theTimeThatARequestWaitedForAConnectionIsNotLeft(String request) throws Exception {
+        CountDownLatch occupied = new CountDownLatch(1);
+        CountDownLatch end = new CountDownLatch(1);
+        AtomicLong left = new AtomicLong();
+        FakeSidecar.Script script = (peer, method, json) -> {
+            if (json.contains("test.holder")) {
+                occupied.countDown();
+                Harness.await(end);
+                peer.rows(json, "[[1]]", false);
+            } else {
+                left.set(Long.parseLong(json.replaceFirst(".*\"remaining_ms\":(\\d+).*", "$1")));
+                peer.rows(json, "[[1]]", request.equals("page") && method.equals("call"));
+            }
+        };
+        PythonProcedure rows = Harness.procedure("test.rows").timeoutMillis(60_000).column("x", "ANY").build();
+        PythonProcedure holds = Harness.procedure("test.holder").timeoutMillis(60_000).column("x", "ANY").build();
+        try (FakeSidecar sidecar = new FakeSidecar(script).announce(runDir)) {
+            Harness harness = new Harness(runDir, "POOL_SIZE=1");
+            Thread holder = new Thread(() -> harness.rows(holds));
+            Runnable hold = () -> {
+                holder.start();
+                Harness.await(occupied);
+            };
+            Thread waiter = new Thread(() -> {
+                if (request.equals("call")) {
+                    hold.run();
+                }
+                try (Stream<Object[]> stream = harness.stream(rows)) {
+                    if (request.equals("page")) {
+                        hold.run();
+                    }
+                    stream.count();
+                }
+            });
+            waiter.start();
+            Harness.await(occupied);
+            Harness.await(() -> waiter.getState() == Thread.State.TIMED_WAITING);
+            long since = System.nanoTime();
+            Harness.await(() -> System.nanoTime() - since > 1_000_000_000L);
+            end.countDown();
+            waiter.join();
+            holder.join();
+            assertTrue(left.get() <= 59_000, left + " ms were left");
         }
     }
 
