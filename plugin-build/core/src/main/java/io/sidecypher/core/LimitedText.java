@@ -1,7 +1,6 @@
 package io.sidecypher.core;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import java.io.IOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
@@ -38,8 +37,6 @@ final class LimitedText extends Writer {
             // Otherwise Jackson would complete an abandoned envelope, beyond its limit.
             json.disable(JsonGenerator.Feature.AUTO_CLOSE_JSON_CONTENT);
             content.writeTo(json);
-        } catch (StreamConstraintsException tooDeep) {
-            throw Json.tooDeep();
         } catch (IOException impossible) {
             throw new IllegalStateException("writing to memory failed", impossible);
         }

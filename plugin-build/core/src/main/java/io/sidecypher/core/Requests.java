@@ -1,7 +1,6 @@
 package io.sidecypher.core;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Map;
@@ -121,8 +120,6 @@ final class Requests {
                 ValueWriter.write(json, value);
             } catch (ValueProblem problem) {
                 throw Failures.argument(procedure, procedure.parameters().get(i).name(), problem);
-            } catch (StreamConstraintsException tooDeep) {
-                throw Failures.argument(procedure, procedure.parameters().get(i).name(), Json.tooDeep());
             }
         }
     }

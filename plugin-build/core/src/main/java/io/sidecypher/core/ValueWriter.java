@@ -1,6 +1,7 @@
 package io.sidecypher.core;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import java.io.IOException;
 import java.lang.reflect.Array;
 import java.util.ArrayList;
@@ -17,7 +18,11 @@ final class ValueWriter {
         if (value == null) {
             json.writeNull();
         } else {
-            Kind.of(value).write(json, value);
+            try {
+                Kind.of(value).write(json, value);
+            } catch (StreamConstraintsException tooDeep) {
+                throw Json.tooDeep();
+            }
         }
     }
 

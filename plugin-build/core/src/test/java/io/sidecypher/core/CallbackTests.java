@@ -135,6 +135,25 @@ class CallbackTests {
     }
 
     @Test
+    void aRecordThatIsNestedTooDeepIsRefusedByItsColumn() throws Exception {
+        Object deep = List.of();
+        for (int i = 0; i < 300; i++) {
+            deep = List.of(deep);
+        }
+        Object value = deep;
+        try (FakeSidecar sidecar = sidecar((peer, method, json) -> {
+            answers.add(peer.run(json, 1, "MATCH 14", "{}"));
+            peer.rows(json, "[[1]]", false);
+        })) {
+            Harness harness = new Harness(runDir);
+            harness.tx = Harness.streaming((cypher, parameters) -> rows(1, "deep", value), open, () -> {});
+            String error = harness.error(Harness.ECHO, 1L);
+            assertTrue(error.startsWith("[SC-215] Python procedure `test.echo` ran a query whose result column `deep`"
+                    + " is nested deeper than 200 levels"), error);
+        }
+    }
+
+    @Test
     void severalResultsMayBeOpenAndOneDiscarded() throws Exception {
         try (FakeSidecar sidecar = sidecar((peer, method, json) -> {
             peer.run(json, 1, "MATCH 5", "{}");
