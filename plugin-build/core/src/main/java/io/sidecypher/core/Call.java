@@ -48,11 +48,6 @@ final class Call implements Watchdog.Watched {
         budgetNanos = TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
     }
 
-    /** Returns the call of the current thread, also during its callbacks; null if there is none. */
-    static Call current() {
-        return CURRENT.get();
-    }
-
     String id() {
         return id;
     }
