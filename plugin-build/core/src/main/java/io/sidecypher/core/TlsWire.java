@@ -9,9 +9,14 @@ import java.net.StandardSocketOptions;
 import java.security.cert.CertificateException;
 import javax.net.ssl.SSLHandshakeException;
 import javax.net.ssl.SSLSocket;
+import jdk.net.ExtendedSocketOptions;
 
 /** TLS to a port, with the certificate that the run folder names. */
 final class TlsWire implements Wire {
+    private static final int SILENCE_SECONDS = 30;
+    private static final int PROBE_SECONDS = 10;
+    private static final int PROBES = 3;
+
     private final Socket plain;
     private InputStream in;
     private OutputStream out;
@@ -22,6 +27,11 @@ final class TlsWire implements Wire {
         try {
             // Without NODELAY a call over 8 KiB takes 44 ms.
             plain.setOption(StandardSocketOptions.TCP_NODELAY, true);
+            // A machine that loses its power or its network closes no connection.
+            plain.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+            plain.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, SILENCE_SECONDS);
+            plain.setOption(ExtendedSocketOptions.TCP_KEEPINTERVAL, PROBE_SECONDS);
+            plain.setOption(ExtendedSocketOptions.TCP_KEEPCOUNT, PROBES);
             plain.connect(address, millis);
         } catch (IOException failed) {
             close();
