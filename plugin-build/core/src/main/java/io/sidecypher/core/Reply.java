@@ -15,7 +15,6 @@ import java.util.Map;
  * @param more whether there is another page
  * @param error the error instead of rows, or null
  * @param validity how long the rows may be kept; null if not at all
- * @param length the number of characters of its JSON
  * @param refused why the sidecar has not begun the call, so that another one may; null if it has
  */
 record Reply(
@@ -23,7 +22,6 @@ record Reply(
         boolean more,
         RemoteError error,
         Validity validity,
-        int length,
         WireFailure.Kind refused) {
     /** One that is lacking what the call needs can be called for others, so its circuit stays closed. */
     private static final Map<String, WireFailure.Kind> REFUSALS = Map.of(
@@ -33,7 +31,7 @@ record Reply(
 
     static Reply parse(String text, Call call) {
         try (JsonParser json = Json.FACTORY.createParser(text)) {
-            return new Parser(json, call).parse(call.id(), text.length());
+            return new Parser(json, call).parse(call.id());
         } catch (ValueProblem problem) {
             throw new WireFailure(WireFailure.Kind.PROTOCOL, "the envelope " + problem.getMessage());
         } catch (JsonProcessingException malformed) {
@@ -60,7 +58,7 @@ record Reply(
             procedure = call.procedure();
         }
 
-        Reply parse(String expectedId, int length) throws IOException {
+        Reply parse(String expectedId) throws IOException {
             expect(json.nextToken() == JsonToken.START_OBJECT);
             for (String key = json.nextFieldName(); key != null; key = json.nextFieldName()) {
                 json.nextToken();
@@ -70,11 +68,11 @@ record Reply(
             expect(expectedId.equals(id));
             if (error != null) {
                 expect(rows == null);
-                return new Reply(List.of(), false, error, null, length, refused);
+                return new Reply(List.of(), false, error, null, refused);
             }
             expect(rows != null && more != null && refused == null);
             boolean keep = !more && values.areShareable();
-            return new Reply(rows, more, null, keep ? validity : null, length, null);
+            return new Reply(rows, more, null, keep ? validity : null, null);
         }
 
         private void readMember(String key) throws IOException {

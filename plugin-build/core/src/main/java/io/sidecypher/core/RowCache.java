@@ -25,18 +25,6 @@ final class RowCache {
             String user = procedure.cache() == PythonProcedure.CacheScope.ALL ? "" : caller.user();
             return new Key(procedure, caller.database(), user, arguments);
         }
-
-        /** Returns the number of characters of the arguments. */
-        int length() {
-            if (arguments instanceof String json) {
-                return json.length();
-            }
-            int length = 0;
-            for (Object value : (List<?>) arguments) {
-                length += value instanceof String text ? text.length() : 1;
-            }
-            return length;
-        }
     }
 
     private record Kept(List<Object[]> rows, long end, Validity validity, Epochs epochs, long bytes) {}
@@ -44,12 +32,9 @@ final class RowCache {
     private static final int PARTS = 16;
     private static final long LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
-    /**
-     * Bytes of one entry, and of each character of its JSON. What was measured on JDK 17 took a third of that
-     * for a long text, and two thirds for an issue of GitHub.
-     */
-    private static final int BYTES_OF_ENTRY = 400;
-    private static final int BYTES_OF_CHARACTER = 4;
+    /** Bytes of one entry without its arguments and rows, and of each of its epochs. */
+    private static final int BYTES_OF_ENTRY = 300;
+    private static final int BYTES_OF_EPOCH = 12;
 
     private final Path runDir;
     private final long mostBytes;
@@ -100,7 +85,9 @@ final class RowCache {
             return;
         }
         long bytes = BYTES_OF_ENTRY
-                + (long) BYTES_OF_CHARACTER * (key.length() + reply.length());
+                + (long) BYTES_OF_EPOCH * validity.places().length
+                + HeapSize.of(key.arguments())
+                + HeapSize.of(reply.rows());
         long end = begin + TimeUnit.MILLISECONDS.toNanos(validity.millis());
         part(key).put(key, new Kept(reply.rows(), end, validity, current, bytes));
     }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.core.JsonParser;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
@@ -21,6 +22,8 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rows that the plugin keeps: when they are given again, and how much memory they take. */
 class RowCacheTests {
@@ -60,9 +63,13 @@ class RowCacheTests {
         return RowCache.Key.of(PROCEDURE, new Caller("neo4j", "tester", ""), arguments);
     }
 
-    private static Reply reply(String file, long millis, long epoch, int length) {
+    private static Reply reply(String file, long millis, long epoch) {
+        return reply(file, millis, epoch, 1L);
+    }
+
+    private static Reply reply(String file, long millis, long epoch, Object value) {
         Validity validity = new Validity(file, millis, new int[] {PLACE}, new long[] {epoch});
-        return new Reply(List.<Object[]>of(new Object[] {1L}), false, null, validity, length, null);
+        return new Reply(List.<Object[]>of(new Object[] {value}), false, null, validity, null);
     }
 
     private static void keep(RowCache cache, String arguments, Reply reply) {
@@ -81,13 +88,13 @@ class RowCacheTests {
     void rowsAreGivenUntilTheirEpochIsReplaced() throws IOException {
         writeEpochs(folder, FILE_ID, 8 + 4096);
         RowCache cache = cache(1 << 20);
-        keep(cache, "[1]", reply(ID, 60_000, 0, 10));
+        keep(cache, "[1]", reply(ID, 60_000, 0));
 
         assertNotNull(cache.find(key("[1]"), true));
         assertNull(cache.find(key("[2]"), true));
         replaceEpoch(5);
         assertNull(cache.find(key("[1]"), true));
-        keep(cache, "[1]", reply(ID, 60_000, 5, 10));
+        keep(cache, "[1]", reply(ID, 60_000, 5));
         assertNotNull(cache.find(key("[1]"), true));
     }
 
@@ -96,9 +103,9 @@ class RowCacheTests {
         writeEpochs(folder, FILE_ID, 8 + 4096);
         RowCache cache = cache(1 << 20);
 
-        keep(cache, "[1]", reply(ID, 0, 0, 10));
-        keep(cache, "[2]", reply("0123456789abcdee", 60_000, 0, 10));
-        keep(cache, "[3]", reply(ID, 60_000, 1, 10));
+        keep(cache, "[1]", reply(ID, 0, 0));
+        keep(cache, "[2]", reply("0123456789abcdee", 60_000, 0));
+        keep(cache, "[3]", reply(ID, 60_000, 1));
 
         for (String arguments : List.of("[1]", "[2]", "[3]")) {
             assertNull(cache.find(key(arguments), true), arguments);
@@ -110,7 +117,7 @@ class RowCacheTests {
         for (String how : List.of("replaced", "removed", "cut off")) {
             writeEpochs(folder, FILE_ID, 8 + 4096);
             RowCache cache = cache(1 << 20);
-            keep(cache, "[1]", reply(ID, 60_000, 0, 10));
+            keep(cache, "[1]", reply(ID, 60_000, 0));
             assertNotNull(cache.find(key("[1]"), true));
             switch (how) {
                 case "replaced" -> writeEpochs(folder, FILE_ID, 8 + 4096);
@@ -131,12 +138,12 @@ class RowCacheTests {
     @Test
     void nothingIsKeptWithoutUsableEpochs() throws IOException {
         RowCache missing = cache(1 << 20);
-        keep(missing, "[1]", reply(ID, 60_000, 0, 10));
+        keep(missing, "[1]", reply(ID, 60_000, 0));
         assertNull(missing.find(key("[1]"), true));
 
         writeEpochs(folder, FILE_ID, 8);
         RowCache shorter = cache(1 << 20);
-        keep(shorter, "[1]", reply(ID, 60_000, 0, 10));
+        keep(shorter, "[1]", reply(ID, 60_000, 0));
         assertNull(shorter.find(key("[1]"), true));
         assertTrue(!cache(0).serves(PROCEDURE));
     }
@@ -147,7 +154,7 @@ class RowCacheTests {
         int most = 1 << 20;
         RowCache cache = cache(most);
         for (int i = 0; i < 1_000_000; i++) {
-            keep(cache, "[" + i + "]", reply(ID, 60_000, 0, 20));
+            keep(cache, "[" + i + "]", reply(ID, 60_000, 0));
         }
 
         java.util.regex.Matcher found =
@@ -157,7 +164,7 @@ class RowCacheTests {
         assertTrue(bytes <= most && bytes > most / 2, "bytes " + bytes);
         assertNotNull(cache.find(key("[999999]"), true));
         assertNull(cache.find(key("[0]"), true));
-        keep(cache, "[\"large\"]", reply(ID, 60_000, 0, most));
+        keep(cache, "[\"large\"]", reply(ID, 60_000, 0, "x".repeat(most)));
         assertNull(cache.find(key("[\"large\"]"), true));
     }
 
@@ -166,7 +173,7 @@ class RowCacheTests {
     void noCountIsEverNegative() throws Exception {
         writeEpochs(folder, FILE_ID, 8 + 4096);
         RowCache cache = cache(1 << 20);
-        Consumer<String> keeper = arguments -> keep(cache, arguments, reply(ID, 0, 0, 10));
+        Consumer<String> keeper = arguments -> keep(cache, arguments, reply(ID, 0, 0));
         Consumer<String> finder = arguments -> cache.find(key(arguments), true);
         AtomicBoolean isOver = new AtomicBoolean();
         List<Thread> users = Stream.of(keeper, finder, keeper, finder)
@@ -188,6 +195,36 @@ class RowCacheTests {
                 user.join();
             }
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"{\"a\":1}", "{}", "[1]", "[]", "\"ab\"", "1234567", "{\"$date\":\"2024-02-29\"}"})
+    void whatIsKeptNeedsAboutItsBytes(String item) throws IOException {
+        writeEpochs(folder, FILE_ID, 8 + 4096);
+        int most = 16 << 20;
+        RowCache cache = cache(most);
+        String json = "[" + (item + ",").repeat(999) + item + "]";
+        long before = usedHeap();
+        for (int i = 0; i < 3000; i++) {
+            keep(cache, "[" + i + "]", reply(ID, 60_000, 0, value(json)));
+        }
+        long used = usedHeap() - before;
+
+        assertTrue(used <= 1.1 * most, item + " needed " + used + " bytes of " + most);
+        assertTrue(used >= 0.2 * most, item + " used only " + used + " bytes of " + most);
+        assertNotNull(cache.find(key("[2999]"), true));
+    }
+
+    private static Object value(String json) throws IOException {
+        try (JsonParser parser = Json.FACTORY.createParser(json)) {
+            parser.nextToken();
+            return new ValueReader(parser, new Entities(null)).read();
+        }
+    }
+
+    private static long usedHeap() {
+        System.gc();
+        return Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
     }
 
     @Test
