@@ -151,6 +151,8 @@ class Neo4jServer:
             answers=self._is_responsive,
             hang_seconds=hang_seconds,
             stops_last=True,
+            # A JVM does not start in a deleted folder.
+            folder=self.folder,
         )
 
     def answers(self, _pid: int = 0) -> bool:

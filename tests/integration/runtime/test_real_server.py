@@ -17,6 +17,7 @@ from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.neo4j import Neo4jServer
 from sidecypher.runtime.ports import choose_ports
 from sidecypher.runtime.process.detached import launch_supervisor
+from sidecypher.runtime.process.spec import launch_process
 from sidecypher.runtime.process.state import read_state
 from sidecypher.runtime.process.stop import stop
 
@@ -196,6 +197,21 @@ def test_a_server_that_cannot_start_tells_its_last_lines(installation, java, tmp
 
     assert str(failed.value) == "`neo4j` did not start"
     assert any("no.such.setting" in line for line in failed.value.details["log_tail"])
+
+
+def test_it_starts_where_the_folder_of_up_was_deleted(installation, java, tmp_path, monkeypatch):
+    """A JVM does not start in a deleted folder, and the supervisor stays in that of `up`."""
+    server = Neo4jServer(tmp_path / "home", installation, java, Ports(1, 2))
+    server.prepare()
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    argv = (str(java.executable), "-version")
+
+    process = launch_process(replace(server.process(restart=True), argv=argv))
+
+    assert process.wait(60) == 0
 
 
 def test_plugins_of_an_older_lock_file_are_taken_away(installation, java, tmp_path):

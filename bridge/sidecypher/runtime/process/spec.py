@@ -50,6 +50,7 @@ class ProcessSpec:
         stop_grace: Seconds between SIGTERM and SIGKILL.
         stops_last: Whether it is stopped only when all others have ended, because they use it
             until then.
+        folder: Its current folder; None for that of this program, which may be deleted meanwhile.
     """
 
     name: str
@@ -63,6 +64,7 @@ class ProcessSpec:
     hang_seconds: float = 0.0
     stop_grace: float = 10.0
     stops_last: bool = False
+    folder: Path | None = None
 
     @contextmanager
     def output(self) -> Iterator[int]:
@@ -85,6 +87,7 @@ def launch_process(spec: ProcessSpec) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             spec.argv,
             env=dict(spec.env),
+            cwd=spec.folder,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
