@@ -396,6 +396,29 @@ def test_a_secret_given_directly_beats_its_file(tmp_path, reverse):
     assert settings.neo4j_password.get_secret_value() == SECRET
 
 
+def test_an_empty_secret_file_is_refused(tmp_path):
+    """A secret that was not written never means a connection without a password."""
+    error = refused(
+        environ={"SIDECYPHER_NEO4J_PASSWORD_FILE": str(toml(tmp_path, "\n", "password"))}
+    )
+
+    assert error.message == "The file named by SIDECYPHER_NEO4J_PASSWORD_FILE is empty"
+
+
+@pytest.mark.parametrize("name", ["SIDECYPHER_NEO4J_PASSWORD_FILE", "SIDECYPHER_CONFIG"])
+def test_files_that_variables_name_may_be_in_the_home_of_a_user(tmp_path, monkeypatch, name):
+    """Files for services and Compose pass `~` as it is; an unknown user is told by the variable."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    toml(tmp_path, "port = 1", "one")
+
+    assert load_settings({}, {name: "~/one"}).model_fields_set
+
+    assert (
+        f"{name} is in the home of an unknown user"
+        in refused(environ={name: "~no-such-user/one"}).message
+    )
+
+
 def test_a_secret_file_that_is_not_there_is_told_by_its_variable(tmp_path):
     """A missing secret file is told by the variable that names it, not by its path."""
     error = refused(environ={"SIDECYPHER_NEO4J_PASSWORD_FILE": str(tmp_path / "none")})
@@ -439,6 +462,19 @@ def test_paths_become_absolute(tmp_path, monkeypatch):
     assert settings.procedures == (tmp_path / "mine",)
     assert settings.run_folder == tmp_path / "state" / "run"
     assert settings.log_dir == tmp_path / "state" / "logs"
+
+
+@pytest.mark.parametrize("home", ["", "."])
+def test_the_home_is_not_the_current_folder(home):
+    """An unset variable in `--home "$STATE"` does not close this folder to other users."""
+    assert "current folder" in refused({"home": home}).message
+
+
+@pytest.mark.parametrize("name", ["home", "cache_dir"])
+@pytest.mark.parametrize("path", ["/srv/a:b", "/srv/a\nb"])
+def test_a_class_path_is_not_split(name, path):
+    """Java would look for jars in two folders, and find Neo4j in neither."""
+    assert "colon" in refused({name: path}).message
 
 
 def test_a_child_process_gets_the_same_settings(tmp_path):

@@ -115,7 +115,7 @@ def _environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, st
     password, file = settings.neo4j_password, settings.home / "run" / "server-password"
     # Sidecars use the Neo4j that is started next to them.
     given = {**without_neo4j_variables(environ), **settings.environment()}
-    if password is None or any(environ.get(name) for name in _PASSWORD_VARIABLES):
+    if not password or any(environ.get(name) for name in _PASSWORD_VARIABLES):
         file.unlink(missing_ok=True)
         return given
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

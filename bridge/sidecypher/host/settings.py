@@ -162,6 +162,14 @@ class Settings(BaseModel):
             return [part.strip() for part in value.split(",") if part.strip()]
         return value
 
+    @field_validator("home", mode="after")
+    @classmethod
+    def _is_named(cls, value: Path) -> Path:
+        """Refuse the path of an empty text, because the home is closed to other users."""
+        if value == Path():
+            raise ValueError("it is the current folder itself; name another one")
+        return value
+
     @field_validator(
         *("home", "cache_dir", "procedures", "run_dir", "record_dir", "http_token_file"),
         mode="after",
@@ -176,6 +184,13 @@ class Settings(BaseModel):
             return value and value.expanduser().absolute()
         except RuntimeError:
             raise ValueError("it names the home of an unknown user") from None
+
+    @field_validator("home", "cache_dir", mode="after")
+    @classmethod
+    def _fits_a_class_path(cls, value: Path) -> Path:
+        if not {":", "\n", "\r"}.isdisjoint(str(value)):
+            raise ValueError("its path can have no colon and no line break: Java splits it there")
+        return value
 
     @field_validator("procedures", mode="after")
     @classmethod
@@ -410,7 +425,7 @@ def _layers(
 def _settings_file(environ: Mapping[str, str]) -> Path | None:
     named = environ.get(PREFIX + "CONFIG", "").strip()
     if named:
-        return Path(named)
+        return _file(PREFIX + "CONFIG", named)
     project = Path(PROJECT_FILE)
     return project if project.is_file() else None
 
@@ -443,7 +458,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         if not value.strip():
             continue
         if name == "neo4j_password_file":
-            found.setdefault("neo4j_password", _secret(variable, Path(value)))
+            found.setdefault("neo4j_password", _secret(variable, value))
         else:
             found[name] = value
     return found
@@ -488,9 +503,19 @@ def _from_file(path: Path) -> dict[str, Any]:
     return found
 
 
-def _secret(variable: str, path: Path) -> SecretStr:
+def _file(variable: str, value: str) -> Path:
     try:
-        return SecretStr(read_password(path))
+        return Path(value).expanduser()
+    except RuntimeError:
+        raise SettingsError(
+            f"The file named by {variable} is in the home of an unknown user",
+            details={"variable": variable},
+        ) from None
+
+
+def _secret(variable: str, value: str) -> SecretStr:
+    try:
+        password = read_password(_file(variable, value))
     except OSError as error:
         raise SettingsError(
             f"The file named by {variable} cannot be read: {error.strerror}",
@@ -500,6 +525,14 @@ def _secret(variable: str, path: Path) -> SecretStr:
         raise SettingsError(
             f"The file named by {variable} is not text in UTF-8", details={"variable": variable}
         ) from None
+    if not password:
+        # It would mean a connection without authentication.
+        raise SettingsError(
+            f"The file named by {variable} is empty",
+            hint="Write the password into it, or unset the variable.",
+            details={"variable": variable},
+        )
+    return SecretStr(password)
 
 
 def _checked(value: str, problem: str | None) -> str:
