@@ -1,5 +1,6 @@
 """The doctor's checks on what is broken: files, settings, Java, modules, and checks themselves."""
 
+import errno
 import json
 import os
 import sys
@@ -472,6 +473,20 @@ def test_a_check_that_breaks_hides_no_other_and_tells_no_text(context):
     assert [each.state for each in found] == ["ERROR", "ERROR", "OK"]
     assert found[0].found == "the check itself failed: ValueError"
     assert SECRET not in repr(found)
+
+
+def test_another_account_is_not_a_bug(context):
+    """A file that this account may not read is told with the account to use, and without a path."""
+
+    def forbidden(_subject):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), SECRET)
+
+    [(_, found)] = examine([Check("A", "a", forbidden)], context())
+
+    assert found == Finding.error(
+        "this account may not read a file of the installation",
+        "Run `sidecypher doctor` as the account that runs the sidecar.",
+    )
 
 
 def test_a_check_that_hangs_is_given_up(context):

@@ -105,6 +105,11 @@ def _outcome(check: Check, context: DoctorContext, seconds: float) -> Finding:
             return Finding.warn(f"could not check: {failed.why}", failed.fix)
         case SidecypherError():
             return Finding.error(f"{failed.message} [{failed.code}]", failed.hint)
+        case PermissionError():
+            return Finding.error(
+                "this account may not read a file of the installation",
+                "Run `sidecypher doctor` as the account that runs the sidecar.",
+            )
         case _:
             # The error's text may contain secrets.
             return Finding.error(
