@@ -142,15 +142,23 @@ def _client(mirror: str) -> Iterator[httpx.Client]:
             "The mirror is not an http or https address",
             hint=f"Give the root of a Maven repository, such as {MAVEN_CENTRAL}.",
         )
-    # Without user name and password in the address, no log of the client can show them.
-    with httpx.Client(
-        base_url=url.copy_with(username=None, password=None),
-        auth=(url.username, url.password) if url.username else None,
-        timeout=_TIMEOUT,
-        follow_redirects=True,
-        headers={"Accept-Encoding": "identity"},
-        limits=httpx.Limits(max_connections=_THREADS),
-    ) as client:
+    try:
+        client = httpx.Client(
+            # Without user name and password in the address, no log of the client can show them.
+            base_url=url.copy_with(username=None, password=None),
+            auth=(url.username, url.password) if url.username else None,
+            timeout=_TIMEOUT,
+            follow_redirects=True,
+            headers={"Accept-Encoding": "identity"},
+            limits=httpx.Limits(max_connections=_THREADS),
+        )
+    except (ImportError, OSError, ValueError):
+        raise DownloadFailed(
+            "Nothing can be fetched: the proxy or the certificates cannot be used",
+            hint="Correct HTTPS_PROXY, HTTP_PROXY and ALL_PROXY, which can name an http or https "
+            "proxy only, and SSL_CERT_FILE.",
+        ) from None
+    with client:
         yield client
 
 

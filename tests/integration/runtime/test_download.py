@@ -244,6 +244,26 @@ def test_nobody_at_the_mirrors_address_is_said(tmp_path):
         fetch(LOCK, tmp_path, "http://127.0.0.1:9/maven", retry=AT_ONCE)
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("HTTPS_PROXY", "socks5://ann:hunter2@127.0.0.1:1"),
+        ("HTTPS_PROXY", "hunter2://127.0.0.1:1"),
+        ("SSL_CERT_FILE", "/hunter2"),
+        ("SSL_CERT_FILE", __file__),
+    ],
+)
+def test_a_proxy_or_certificate_that_cannot_be_used_is_said(tmp_path, monkeypatch, variable, value):
+    """The variables that the client reads are named, and their values stay untold."""
+    monkeypatch.setenv(variable, value)
+
+    with pytest.raises(DownloadFailed, match="proxy or the certificates") as failed:
+        fetch(LOCK, tmp_path, mirror="https://mirror.example")
+
+    assert variable in failed.value.hint
+    assert "hunter2" not in str(failed.value)
+
+
 @pytest.mark.parametrize("mirror", ["", "maven", "ftp://host/maven", "http://", "http://a:b:c"])
 def test_a_mirror_must_be_a_web_address(tmp_path, mirror):
     """What is not a http or https address is refused before any request."""
