@@ -530,6 +530,42 @@ def test_the_module_is_the_command(clean_environment, home):
     assert json.loads(ended.stdout)["running"] is False
 
 
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("--version >&-", 0),
+        ("config --json >&-", 0),
+        ("config --json <&- >&- 2>&-", 0),
+        ("cypher - <&-", 1),
+    ],
+)
+def test_a_closed_stream_is_an_empty_one(clean_environment, home, command, code):
+    """Input and output that a service or a script has closed are no reason to break."""
+    line = f'"$0" -m sidecypher {command}'
+    given = {**clean_environment, "SIDECYPHER_HOME": str(home)}
+
+    ended = subprocess.run(
+        ["sh", "-c", line, sys.executable], env=given, capture_output=True, timeout=60, check=False
+    )
+
+    assert (ended.returncode, b"Traceback" in ended.stderr) == (code, False)
+
+
+def test_a_statement_that_is_not_utf_8_is_told(clean_environment):
+    """Bytes of standard input that are no text are refused before Neo4j is asked."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "sidecypher", "cypher", "-"],
+        input=b"RETURN '\xff'",
+        env=clean_environment,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert ended.returncode == 2
+    assert b"The standard input is not a text in UTF-8" in ended.stderr
+
+
 def test_a_settings_file_that_is_no_toml_is_one_message(run, tmp_path, monkeypatch):
     """The file of the current folder is told by its name and the place in it; exit code 2."""
     (tmp_path / "sidecypher.toml").write_text(f"home = {SECRET}\n")

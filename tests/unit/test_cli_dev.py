@@ -1,11 +1,15 @@
 """What `dev` starts, stops and says, with stand-ins for Neo4j and its sidecars."""
 
+import os
+import resource
+
 import pytest
 from fix_modules import good, write
 
 from sidecypher.cli import debug, dev
 from sidecypher.cli.demo import command as demo
 from sidecypher.cli.demo.source import Source
+from sidecypher.cli.errors import StorageFailed
 from sidecypher.errors import ReloadFailed
 from sidecypher.host.address import Address
 from sidecypher.host.settings import load_settings
@@ -184,3 +188,18 @@ def test_a_home_that_is_up_gets_no_debugger(server, run, monkeypatch):
     assert (code, server.stopped) == (1, 0)
     assert "no debugger can be started" in err
     assert "sidecypher down" in err
+
+
+def test_folders_that_cannot_be_watched_are_told(tmp_path):
+    """A system that has nothing left to watch with is told with the limits to raise."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    first_free = os.dup(0)
+    os.close(first_free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (first_free, hard))
+    try:
+        with pytest.raises(StorageFailed, match="cannot be watched") as failed:
+            next(dev._saves((tmp_path,)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+    assert "max_user_watches" in failed.value.hint

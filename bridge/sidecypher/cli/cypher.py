@@ -108,12 +108,14 @@ async def client_of(
 def _statement(query: str, file: Path | None) -> str:
     if bool(query) == (file is not None):
         raise NotUnderstood("Give either a statement or `--file`", hint="`-` reads from stdin.")
-    if file is not None:
-        try:
-            return file.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise NotUnderstood(f"`{file.name}` is not a text in UTF-8") from None
-    return sys.stdin.read() if query == "-" else query
+    if file is None and query != "-":
+        return query
+    content = file.read_bytes() if file else sys.stdin.buffer.read()
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        name = f"`{file.name}`" if file else "The standard input"
+        raise NotUnderstood(f"{name} is not a text in UTF-8") from None
 
 
 def _parameter(text: str) -> tuple[str, Any]:

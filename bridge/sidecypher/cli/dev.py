@@ -8,8 +8,10 @@ from typing import Annotated, Final
 
 import typer
 from watchfiles import watch
+from watchfiles._rust_notify import WatchfilesRustInternalError
 
 from sidecypher.cli.debug import DEBUG_PORT, DEBUG_VARIABLES, check_debugger, debug_settings
+from sidecypher.cli.errors import StorageFailed
 from sidecypher.cli.options import Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import notes, show_error, show_facts, show_next, show_text, working
 from sidecypher.cli.prepare import install_plugin
@@ -112,12 +114,19 @@ def _check_folders(folders: Iterable[Path]) -> None:
 def _saves(folders: tuple[Path, ...]) -> Iterator[str | None]:
     """Yield the names of saved files as text; first yield None when watching has started."""
     started = False
-    for changes in watch(*folders, rust_timeout=_WATCH_MILLISECONDS, yield_on_timeout=True):
-        if not started:
-            yield None
-            started = True
-        if changes:
-            yield ", ".join(sorted({Path(path).name for _, path in changes}))
+    try:
+        for changes in watch(*folders, rust_timeout=_WATCH_MILLISECONDS, yield_on_timeout=True):
+            if not started:
+                yield None
+                started = True
+            if changes:
+                yield ", ".join(sorted({Path(path).name for _, path in changes}))
+    except WatchfilesRustInternalError:
+        raise StorageFailed(
+            "The folders of procedures cannot be watched: the system has nothing left for it",
+            hint="Allow more: `sysctl fs.inotify.max_user_instances=1024 "
+            "fs.inotify.max_user_watches=1048576` as root.",
+        ) from None
 
 
 class _Session:

@@ -1,7 +1,9 @@
 """The command line: its options, its errors, and its exit codes."""
 
+import os
 import signal
 import sys
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -48,6 +50,7 @@ def _sidecypher(
 
 def main() -> None:
     """Run the command line; show errors as *error / cause / hint*."""
+    _open_closed_streams()
     # Raise an exception, so that commands stop what they started; `serve` has its own handlers.
     for number in (signal.SIGTERM, signal.SIGHUP):
         # Keep a signal ignored if `nohup` set that.
@@ -64,6 +67,15 @@ def main() -> None:
         _fail(failure)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _open_closed_streams() -> None:
+    """Open the standard streams that the caller has closed, which Python leaves as None."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The first free descriptor is that of the stream. It stays open until the end.
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - see above
+            setattr(sys, name, stream)
 
 
 def _fail(error: SidecypherError) -> NoReturn:

@@ -47,10 +47,6 @@ def results_alone() -> Iterator[None]:
 
     A module may print when it is imported, and standard output is for the results of a command.
     """
-    if sys.stdout is None:
-        # Standard output is closed; descriptor 1 may be another file.
-        yield
-        return
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
