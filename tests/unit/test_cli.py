@@ -616,3 +616,11 @@ def test_a_bar_of_what_is_there_already_draws_nothing(capsys):
 
     assert (nothing.out, nothing.err) == ("", "")
     assert "Fetching" in capsys.readouterr().err
+
+
+def test_a_plugin_gets_the_name_of_a_jar(run):
+    """Neo4j loads no other file, and a folder of that name cannot be replaced after the build."""
+    code, _, err = run("plugin", "build", "--output", "build")
+
+    assert code == 2
+    assert "`--output build` does not end in `.jar` [SC-616]" in err

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from sidecypher.cli.errors import NotUnderstood
 from sidecypher.cli.options import AsJson, Check, Config, Home, Lane, Procedures
 from sidecypher.cli.output import show_json, show_next, show_text
 from sidecypher.cli.prepare import install_plugin, load_procedures, plugin_jar
@@ -45,6 +46,10 @@ def build(
     """
     flags = {"home": home, "procedures": procedures, "lane": lane}
     settings = load_settings(flags, config=config)
+    if output is not None and output.suffix != ".jar":
+        raise NotUnderstood(
+            f"`--output {output.name}` does not end in `.jar`", hint="Neo4j loads no other file."
+        )
     loaded = load_procedures(settings)
     if loaded.failures:
         first = loaded.failures[0]
