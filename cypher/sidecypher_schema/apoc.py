@@ -227,6 +227,8 @@ def find_apoc(graph: Graph) -> Apoc:
         except Neo4jError as error:
             if error.code == "Neo.ClientError.Procedure.ProcedureNotFound":
                 return Apoc(graph, "Neo4j has no APOC")
+            if error.code == "Neo.ClientError.Procedure.ProcedureRegistrationFailed":
+                return Apoc(graph, "APOC is not in `dbms.security.procedures.unrestricted`")
             if "apoc.trigger.enabled" in message_of(error):
                 return Apoc(graph, "APOC has its triggers switched off (`apoc.trigger.enabled`)")
             raise

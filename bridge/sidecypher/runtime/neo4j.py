@@ -48,6 +48,7 @@ _CLOSED = {
     "server.http.enabled": "false",
     "dbms.security.allow_csv_import_from_file_urls": "false",
 }
+_NO_HTTP = "server.http.enabled=false"
 _HASH_ROUNDS = 1024
 """Rounds of hashing of a password in `auth.ini`."""
 _PROBE_SECONDS = 1.0
@@ -158,7 +159,9 @@ class Neo4jServer:
     def answers(self, _pid: int = 0) -> bool:
         """Return whether Bolt and HTTP, which starts last, answer; takes at most 2 s."""
         try:
-            return self._bolt_answers() and (self.closed or self._http_answers())
+            # Settings of the user can switch it off too.
+            has_http = _NO_HTTP not in self._conf_file.read_text(encoding="utf-8").splitlines()
+            return self._bolt_answers() and (not has_http or self._http_answers())
         except (OSError, http.client.HTTPException):
             return False
 

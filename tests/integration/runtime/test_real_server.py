@@ -14,12 +14,14 @@ from sidecypher.host.address import USER, Ports, read_ports
 from sidecypher.runtime._temporary_server import running
 from sidecypher.runtime.errors import RuntimeFailure, ServerFailed
 from sidecypher.runtime.installation import Installation
-from sidecypher.runtime.neo4j import Neo4jServer
+from sidecypher.runtime.neo4j import OWN_SETTINGS, Neo4jServer
 from sidecypher.runtime.ports import choose_ports
 from sidecypher.runtime.process.detached import launch_supervisor
 from sidecypher.runtime.process.spec import launch_process
 from sidecypher.runtime.process.state import read_state
 from sidecypher.runtime.process.stop import stop
+from sidecypher_schema import connect
+from sidecypher_schema.apoc import find_apoc
 
 UP = """
 import os, sys
@@ -212,6 +214,25 @@ def test_it_starts_where_the_folder_of_up_was_deleted(installation, java, tmp_pa
     process = launch_process(replace(server.process(restart=True), argv=argv))
 
     assert process.wait(60) == 0
+
+
+@pytest.mark.slow
+def test_settings_of_the_user_can_switch_http_off(installation, java, tmp_path):
+    """Without HTTP, the server is ready when Bolt answers; a restricted APOC is said to be so."""
+    ports = choose_ports(tmp_path / "ports.json")
+    server = Neo4jServer(tmp_path / "home", installation, java, ports, short_lived=True)
+    server.prepare()
+    own = server.folder / "conf" / OWN_SETTINGS
+    own.write_text("server.http.enabled=false\ndbms.security.procedures.unrestricted=\n")
+    server.prepare()
+
+    with (
+        running(replace(server.process(restart=False), ready_timeout=60)),
+        server.address.driver() as driver,
+    ):
+        found = find_apoc(connect(driver))
+
+    assert found.problem == "APOC is not in `dbms.security.procedures.unrestricted`"
 
 
 def test_plugins_of_an_older_lock_file_are_taken_away(installation, java, tmp_path):
