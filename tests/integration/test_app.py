@@ -96,7 +96,7 @@ def test_work_that_fails_once_is_done_again(tmp_path, monkeypatch):
 
     monkeypatch.setattr("sidecypher.app.log_unexpected", log)
     monkeypatch.setattr(sidecar._inspector, "run_housekeeping", run_housekeeping)
-    monkeypatch.setattr(sidecar._dispatcher, "expire", expire)
+    monkeypatch.setattr(sidecar._dispatcher.calls, "expire", expire)
     sidecar.start()
     wait_until(lambda: len(ticks) > 5)
     sidecar.stop()
