@@ -398,6 +398,7 @@ workers.run("worker.hold", task, Lease(), Deadline.after(60.0), print)
 """
 
 
+@pytest.mark.slow
 def test_workers_end_with_their_sidecar(tmp_path):
     """A sidecar that is killed leaves no process behind, not even one inside of C code."""
     mark = tmp_path / "mark"

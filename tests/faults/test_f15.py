@@ -42,6 +42,7 @@ def test_a_crowd_of_silent_strangers_holds_up_no_call(server, session, evidence,
     wait_until(lambda: evidence.metric("sidecypher_connections") < LIMIT // 2)
 
 
+@pytest.mark.slow
 def test_a_crowd_of_silent_strangers_keeps_no_plugin_out(session, another_sidecar, crowd):
     """Neo4j connects to a sidecar whose port is crowded while the crowd is still there."""
     second = another_sidecar()

@@ -85,6 +85,7 @@ def assert_password_is_kept(squatter):
     assert PASSWORD.encode() not in b"".join(squatter.heard)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["call sidecypher.info", "migrate", "doctor", "runs show 1"])
 def test_commands_keep_the_password(command, home, squatter, clean_environment):
     """Each command that logs on fails, or tells that Neo4j gives no answer."""

@@ -161,6 +161,7 @@ def test_a_second_installation_with_a_broken_module_and_a_killed_supervisor(tmp_
     assert not state.orphans
 
 
+@pytest.mark.slow
 def test_a_name_that_neo4j_cannot_have_stops_the_build(tmp_path, installation):
     """`plugin build` names the file, the procedure and the limit, and builds nothing."""
     (tmp_path / "odd.py").write_text(

@@ -26,6 +26,7 @@ def examined(environ, **variables):
         return {(check.group, check.name): found for check, found in examine(all_checks(), context)}
 
 
+@pytest.mark.slow
 def test_nothing_is_wrong_with_what_runs(server, driver):
     """Where all is up, each part is told as it is, and nothing is an error."""
     server.await_sidecar()
@@ -61,6 +62,7 @@ def test_the_command_prints_a_line_for_each_check_and_no_secret(server, driver):
     assert [s for s in (*server.secrets, SECRET) if s in done.stdout + done.stderr] == []
 
 
+@pytest.mark.slow
 def test_the_json_has_what_the_lines_have(server, driver):
     """`--json` prints one document with a member for each check."""
     server.await_sidecar()

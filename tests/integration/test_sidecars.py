@@ -110,6 +110,7 @@ OPTIONAL = {
 """Queries, each with its rows with and without a sidecar."""
 
 
+@pytest.mark.slow
 def test_what_is_optional_may_be_missing(server, session):
     """OPTIONAL and OFF give nulls or no rows without a sidecar; OFF also with one."""
     there = {query: rows for query, (rows, _) in OPTIONAL.items()}
@@ -124,6 +125,7 @@ def test_what_is_optional_may_be_missing(server, session):
     assert {query: session.run(query).values() for query in OPTIONAL} == there
 
 
+@pytest.mark.slow
 def test_what_was_missing_is_in_the_log(server, session):
     """Neo4j's log has one line for many calls that gave nothing, with the reason."""
     with server.sidecar_down():

@@ -580,6 +580,7 @@ def test_a_settings_file_that_is_no_toml_is_one_message(run, tmp_path, monkeypat
     assert SECRET not in err
 
 
+@pytest.mark.slow
 def test_without_colours_nothing_is_coloured(clean_environment, home):
     """With NO_COLOR neither help nor errors have colours, whatever the terminal."""
     for arguments in (["up", "--help"], ["call", "kg.word"]):

@@ -111,6 +111,7 @@ def test_the_version_of_what_cannot_be_loaded_is_none(run, tmp_path):
     assert "`word.py` is left out" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["version", "procedures", "doctor"])
 def test_json_is_all_there_is_whatever_a_module_writes(clean_environment, tmp_path, home, command):
     """Also to the descriptor itself, or by a program that it runs."""

@@ -20,6 +20,7 @@ print(sorted({"opentelemetry.sdk", "requests", "google.protobuf"} & set(sys.modu
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("traces", "loaded"),
     [("false", []), ("true", ["google.protobuf", "opentelemetry.sdk", "requests"])],

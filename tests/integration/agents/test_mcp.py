@@ -98,6 +98,7 @@ async def test_annotations_follow_from_the_mode(over_http, name, hints):
     )
 
 
+@pytest.mark.slow
 async def test_a_call_gives_rows(connected, session):
     """Arguments go by name, defaults are those of the procedure, and rows are JSON."""
     session.run("CREATE (:Mcp {i: 1})-[:LINKS]->(:Mcp {i: 2})").consume()

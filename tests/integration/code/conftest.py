@@ -52,6 +52,22 @@ class Repository:
         return self.call("edges")
 
 
+def indexed(session, folder, **files):
+    """Return a repository with files, in the graph."""
+    folder.mkdir()
+    made = Repository(session, folder)
+    made.write(**files)
+    made.index()
+    return made
+
+
+def crowd_of(repository):
+    """Return one whose id has the words of another's, and whose functions take all places."""
+    functions = "".join(f"def shop_shop_{n}(): pass\n" for n in range(100))
+    folder = repository.folder.with_name(f"{repository.id}-copy")
+    return indexed(repository.session, folder, shop__shop_py=functions)
+
+
 @pytest.fixture
 def repository(session, code_root):
     """Make a repository with files; each call makes another one."""

@@ -1,12 +1,9 @@
 """Search, expansion, paths, impact and mentions through Cypher."""
 
 import pytest
-from fix_waiting import awaited
-from integration.code.conftest import Repository
+from integration.code.conftest import crowd_of, indexed
 from integration.code.test_indexing import SHOP
 from neo4j.exceptions import ClientError
-
-from sidecypher_procedures.code.vectors import embed_chunks
 
 MORE = {
     "tests__test_cart_py": """
@@ -28,11 +25,24 @@ MORE = {
 }
 
 
-@pytest.fixture
-def shop(repository):
-    made = repository(**SHOP, **MORE)
-    made.index()
-    return made
+@pytest.fixture(scope="module")
+def shop(server, driver, code_root):
+    """A repository that every test here reads; no test changes it or empties the graph."""
+    server.await_sidecar()
+    with driver.session() as session:
+        session.run("MATCH (n) DETACH DELETE n").consume()
+        yield indexed(session, code_root / "shop-of-searches", **SHOP, **MORE)
+
+
+@pytest.fixture(scope="module")
+def other(shop):
+    """Another repository in the same graph."""
+    return indexed(shop.session, shop.folder.parent / "other", main_py="def price_of_other(): pass")
+
+
+@pytest.fixture(scope="module")
+def crowd(shop):
+    return crowd_of(shop)
 
 
 def found(rows):
@@ -103,11 +113,9 @@ def test_two_searches_are_equal(shop):
 
 
 @pytest.mark.slow
-def test_repositories_do_not_mix(shop, repository):
+@pytest.mark.usefixtures("other")
+def test_repositories_do_not_mix(shop):
     """A search finds nothing of another repository, even one whose id begins alike."""
-    other = repository(main_py="def price_of_other(): pass")
-    other.index()
-
     rows = shop.call("search", "price_of_other", {})
 
     assert {row["filePath"] for row in rows} <= {
@@ -120,47 +128,13 @@ def test_repositories_do_not_mix(shop, repository):
     assert "price_of_other" not in {row["name"] for row in rows}
 
 
-@pytest.fixture
-def crowd(shop, code_root):
-    """A repository whose id has the words of another's, and whose functions take all places."""
-    folder = code_root / f"{shop.id}-copy"
-    folder.mkdir()
-    made = Repository(shop.session, folder)
-    made.write(shop__shop_py="".join(f"def shop_shop_{n}(): pass\n" for n in range(100)))
-    made.index()
-    return made
-
-
+@pytest.mark.usefixtures("crowd")
 @pytest.mark.parametrize("leg", ["graph", "sparse"])
-def test_another_repository_takes_no_places(shop, crowd, leg):
+def test_another_repository_takes_no_places(shop, leg):
     """Words are found however many chunks of a repository whose id is alike fit them better."""
     rows = shop.call("search", "shop", {"legs": [leg], "limit": 2, "hops": 0})
 
     assert {row["filePath"] for row in rows} <= {"shop/prices.py", "shop/cart.py"}
-    assert len(rows) == 2
-
-
-@pytest.mark.slow
-def test_another_repository_is_no_nearer(shop, crowd):
-    """The nearest chunks are found however many of another repository are nearer."""
-    session = shop.session
-    near = """
-        MATCH (c:Chunk {repo_id: $id})
-        CALL db.create.setNodeVectorProperty(c, 'embedding', $vector) FINISH
-    """
-    index = """
-        CREATE VECTOR INDEX chunk_embedding IF NOT EXISTS FOR (c:Chunk) ON (c.embedding)
-        OPTIONS {indexConfig: {`vector.dimensions`: 2, `vector.similarity_function`: 'cosine'}}
-    """
-    for repository, vector in ((crowd, [1.0, 0.0]), (shop, [1.0, 1.0])):
-        session.run(near, id=repository.id, vector=vector).consume()
-    try:
-        session.run(index).consume()
-        session.run("CALL db.awaitIndexes()").consume()
-        rows = shop.call("search", "cost", {"legs": ["dense"], "limit": 2, "vector": [1.0, 0.0]})
-    finally:
-        session.run("DROP INDEX chunk_embedding IF EXISTS").consume()
-
     assert len(rows) == 2
 
 
@@ -204,10 +178,8 @@ def test_expansion_leaves_the_given_chunks_out(shop):
 
 
 @pytest.mark.slow
-def test_chunks_of_another_repository_are_refused(shop, repository):
+def test_chunks_of_another_repository_are_refused(shop, other):
     """An id of a chunk of another repository is an error."""
-    other = repository(main_py="def other(): pass")
-    other.index()
     [chunk, *_] = other.call("search", "other", {})
 
     with pytest.raises(ClientError, match="not part of the repository"):
@@ -264,87 +236,6 @@ def test_definitions_that_a_text_names_are_found(shop):
         "price_of": "shop.prices.price_of",
         "shop/prices.py:7": "shop.prices.standard",
     }
-
-
-@pytest.mark.slow
-def test_embeddings_find_what_means_the_same(shop, outside):
-    """With embeddings of an API, the leg `dense` finds chunks by the nearest vector."""
-
-    def answer(request):
-        texts = request["body"]["input"]
-        vectors = [
-            [1.0, 0.0] if "price" in text or "cost" in text else [0.0, 1.0] for text in texts
-        ]
-        data = [{"index": index, "embedding": each} for index, each in enumerate(vectors)]
-        return 200, {"data": data[::-1]}
-
-    outside.answer = answer
-    try:
-        [row] = shop.call("embed", {})
-        # The index fills in the background.
-        shop.session.run("CALL db.awaitIndexes()").consume()
-        rows = shop.call("search", "what does it cost?", {"legs": ["dense"], "limit": 2})
-        wrong = shop.call("search", "cost", {"legs": ["graph", "dense"], "vector": [1.0]})
-        outside.answer = lambda request: (503, {})
-        away = shop.call("search", "price_of", {"legs": ["graph", "dense"]})
-    finally:
-        shop.session.run("DROP INDEX chunk_embedding IF EXISTS").consume()
-
-    assert row["left"] == 0
-    assert outside.requests[0]["headers"]["authorization"] == "Bearer key-of-tests"
-    assert {row["filePath"] for row in rows} <= {"shop/prices.py", "shop/cart.py"}
-    assert all(row["why"] == [f"dense: rank {rank}"] for rank, row in enumerate(rows, start=1))
-    assert wrong == []
-    assert away[0]["notices"] == ["dense: The embeddings' API has answered 503"]
-
-
-@pytest.fixture
-def embedded(shop):
-    """The shop, each of whose chunks has an embedding."""
-    embed = """
-        MATCH (c:Chunk {repo_id: $id})
-        CALL db.create.setNodeVectorProperty(c, 'embedding', [1.0, 0.5]) FINISH
-    """
-    shop.session.run(embed, id=shop.id).consume()
-    return shop
-
-
-def without_embedding(repository):
-    query = "MATCH (c:Chunk {repo_id: $id}) WHERE c.embedding IS NULL RETURN c.text AS text"
-    return {row["text"] for row in repository.session.run(query, id=repository.id)}
-
-
-def test_a_chunk_that_has_moved_keeps_its_embedding(embedded):
-    """A line above moves the chunks below it; only the one whose text changes loses it."""
-    text = (embedded.folder / "shop/prices.py").read_text()
-    embedded.write(shop__prices_py="# Prices.\n" + text.replace("return 1", "return 2"))
-    embedded.index()
-
-    changed = {"# Prices.\n", "def standard(item):\n    return 2\n\n"}
-    assert without_embedding(embedded) == changed
-
-
-@awaited
-async def test_a_chunk_that_changes_meanwhile_gets_no_embedding_of_its_old_text(shop):
-    """What is indexed while the embedder works is left for the next call."""
-
-    async def run(statement, **parameters):
-        return shop.session.run(statement, parameters).data()
-
-    class Slow:
-        async def embed(self, texts):
-            if len(texts) > 1:
-                shop.write(main_py="print('none')\n")
-                shop.index()
-            return [[1.0, 0.5] for _ in texts]
-
-    try:
-        done = await embed_chunks(run, run, shop.id, Slow(), 1000)
-    finally:
-        shop.session.run("DROP INDEX chunk_embedding IF EXISTS").consume()
-
-    assert without_embedding(shop) == {"print('none')"}
-    assert done.left == 1
 
 
 def test_imports_are_found_only_if_they_are_asked_for(shop):

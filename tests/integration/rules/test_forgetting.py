@@ -71,6 +71,7 @@ def test_an_extraction_that_states_more_than_the_rule_stays(rules):
     assert nodes(rules) == {"User": 1, "Concept": 1, "Extraction": 1, "RuleScope": 1}
 
 
+@pytest.mark.slow
 def test_a_forgotten_extraction_leaves_what_another_one_states(rules):
     """Rules, concepts and facts stay while another text states them, with it as their source."""
     said = {

@@ -203,6 +203,7 @@ def test_no_server_is_an_error_of_ours(server):
         migrate(nowhere)
 
 
+@pytest.mark.slow
 def test_the_procedure_tells_what_the_graph_has(driver, session):
     """`sidecypher.migrations()` has a row for each script that ships."""
     pending = session.run("CALL sidecypher.migrations() YIELD state").value()

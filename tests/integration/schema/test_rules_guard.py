@@ -574,6 +574,7 @@ def test_without_a_sidecar_rules_are_refused_and_other_writes_succeed(graph, ser
     assert "has no Extraction" in refused
 
 
+@pytest.mark.slow
 def test_without_a_sidecar_an_optional_check_leaves_rules_unchecked(session, server, guarded_by):
     """Where `rules.record` is OPTIONAL, a rule written meanwhile is stored without checkedRev."""
     guarded_by("test.record")
