@@ -180,7 +180,8 @@ def test_an_unknown_name_is_an_error():
         environment.call("demo.once")
 
 
-def test_an_unknown_name_tells_what_could_not_be_loaded(tmp_path):
+@pytest.mark.parametrize("ask", [ProcedureEnvironment.call, ProcedureEnvironment.value])
+def test_an_unknown_name_tells_what_could_not_be_loaded(ask, tmp_path):
     """The reason is in the error of the test: there is no `sidecypher status` of a test."""
     (tmp_path / "broken.py").write_text("def broken(:\n")
 
@@ -188,23 +189,10 @@ def test_an_unknown_name_tells_what_could_not_be_loaded(tmp_path):
         ProcedureEnvironment(folders=[tmp_path]) as environment,
         pytest.raises(UnknownProcedure) as caught,
     ):
-        environment.call("demo.broken")
+        ask(environment, "demo.broken")
 
     assert "`broken.py`: syntax error in line 1" in caught.value.hint
     assert "sidecypher status" not in caught.value.hint
-
-
-def test_an_unknown_function_is_told_alike(tmp_path):
-    """A value has the same error as rows."""
-    (tmp_path / "broken.py").write_text("def broken(:\n")
-
-    with (
-        ProcedureEnvironment(folders=[tmp_path]) as environment,
-        pytest.raises(UnknownProcedure) as caught,
-    ):
-        environment.value("demo.broken")
-
-    assert "`broken.py`: syntax error in line 1" in caught.value.hint
 
 
 def test_a_folder_may_be_a_text(tmp_path):

@@ -88,7 +88,7 @@ def _changes_of(
 
 
 def _changed_options(before: Procedure, after: Procedure) -> str:
-    """Return the names of changed options to which Neo4j keeps until it has a new plugin."""
+    """Return the names of the changed options that are built into the plugin."""
     return ", ".join(
         f"`{name}`"
         for field, name in _PLUGIN_OPTIONS.items()
