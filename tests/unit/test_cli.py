@@ -86,6 +86,27 @@ def test_what_asks_a_server_imports_no_sidecar():
     assert not loaded & {"sidecypher.app", "sidecypher.loading.loader", "sidecypher_plugin.builder"}
 
 
+def test_a_start_imports_no_package_before_it_is_used():
+    """`up` and its sidecar read all shipped procedures without the driver and without schemas.
+
+    Each takes a fifth of a second, and one more where it finds pandas or the packages of Jupyter.
+    """
+    script = (
+        "import sys\n"
+        "from sidecypher.cli import serve, up\n"
+        "from sidecypher.loading.loader import load\n"
+        "load([])\n"
+        "print(*sys.modules, sep='\\n')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+
+    loaded = set(done.stdout.splitlines())
+    assert "sidecypher_procedures.session.procedures" in loaded
+    assert not loaded & {"jsonschema", "neo4j", "numpy", "pandas", "redis", "psycopg"}
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_list_of_commands_says_what_their_own_help_says(name):
     """The summary in the list is the first paragraph of the command's own help."""

@@ -8,6 +8,7 @@ import pytest
 from sidecypher.cli import prepare
 from sidecypher.host.settings import load_settings
 from sidecypher.loading.loader import load
+from sidecypher.runtime import class_archive
 from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.installation import Installation
 from sidecypher.runtime.java import Java
@@ -53,7 +54,7 @@ def test_neo4j_starts_without_an_archive_of_its_classes(tmp_path, monkeypatch, e
     for file in (java.executable, tmp_path / "lib/server/classes.jsa"):
         file.parent.mkdir(parents=True)
         file.touch()
-    monkeypatch.setattr(prepare, "write_class_archive", fail)
+    monkeypatch.setattr(class_archive, "write_class_archive", fail)
     monkeypatch.setattr(prepare, "find_jdk", lambda _: prepare.Jdk(java, None))
     monkeypatch.setattr(prepare, "fetch_jars", lambda _: Installation(load_lock(), tmp_path))
     monkeypatch.setattr(prepare, "build_plugin", lambda *_, **__: True)
@@ -67,6 +68,6 @@ def test_a_java_without_an_archive_of_its_own_classes_writes_none(tmp_path, monk
     java = Java(tmp_path, 17)
     java.executable.parent.mkdir()
     java.executable.touch()
-    monkeypatch.setattr(prepare, "write_class_archive", lambda *_: pytest.fail("it is tried"))
+    monkeypatch.setattr(class_archive, "write_class_archive", lambda *_: pytest.fail("it is tried"))
 
     prepare._archive_classes(Installation(load_lock(), tmp_path), java)

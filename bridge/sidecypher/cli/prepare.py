@@ -11,7 +11,6 @@ from sidecypher.cli.output import download_bar, notes, results_alone, working
 from sidecypher.host.settings import Settings
 from sidecypher.loading.loader import Loaded, load
 from sidecypher.runtime.bootcheck import boot_check
-from sidecypher.runtime.class_archive import write_class_archive
 from sidecypher.runtime.download import MAVEN_CENTRAL, fetch
 from sidecypher.runtime.errors import ServerFailed
 from sidecypher.runtime.installation import Installation
@@ -134,6 +133,9 @@ def install_plugin(
 def _archive_classes(installation: Installation, java: Java) -> None:
     """Make starts of Neo4j faster from now on; if that fails, they are as slow as before."""
     if java.can_archive_classes and not installation.class_archive(java).exists():
+        # With the driver, which no later start needs.
+        from sidecypher.runtime.class_archive import write_class_archive  # noqa: PLC0415
+
         with (
             working("Preparing Neo4j for faster starts, once", kept=True),
             suppress(ServerFailed, OSError),

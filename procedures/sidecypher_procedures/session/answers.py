@@ -1,36 +1,27 @@
-"""What a request asks for, and whether an answer is that."""
+"""What a request asks for, and whether an answer is that.
+
+`jsonschema` is imported with the first schema: a fifth of a second, and one more where it finds the
+packages of its formats, as in an environment that has Jupyter, too.
+"""
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
-
-from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema.validators import Draft202012Validator, extend
-from referencing import Registry
-from referencing.exceptions import Unresolvable
-from referencing.jsonschema import DRAFT202012
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 from sidecypher_procedures.session.conditions import is_pattern, matches
 from sidecypher_procedures.session.errors import InvalidAnswer, StepFailed
 from sidecypher_procedures.session.outcomes import Done, Message
 from sidecypher_procedures.session.references import inserted, to_json
 
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
+
 RESPONSE_KEY: Final = "response"
 """The key of an answer, or of a generated text, in the output of its step."""
 
 _LONGEST_RULE: Final = 200
-
-
-def _pattern(_validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[ValidationError]:
-    if isinstance(value, str) and not matches(pattern, value):
-        yield ValidationError("pattern")
-
-
-# Whoever answers may not hold the sidecar by a text on which `re` does not end.
-_Validator: Final = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
-
-# The usual one fetches what a `$ref` names.
-_REGISTRY: Final[Registry[Any]] = Registry()
 
 
 def check_request(statement: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,10 +57,15 @@ def checked_schema(schema: Any) -> dict[str, Any]:
     """
     if not isinstance(schema, dict):
         raise StepFailed("The `schema` of a step is no map")
+    from jsonschema import SchemaError  # noqa: PLC0415 - see above
+    from referencing import Registry  # noqa: PLC0415
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415
+
     try:
         to_json(schema)
-        _Validator.check_schema(schema)
-        resolver = _REGISTRY.resolver_with_root(DRAFT202012.create_resource(schema))
+        _validator().check_schema(schema)
+        resolver = Registry().resolver_with_root(DRAFT202012.create_resource(schema))
         for each in _maps(schema):
             if isinstance(each.get("$ref"), str):
                 resolver.lookup(each["$ref"])
@@ -95,6 +91,22 @@ def _maps(value: Any) -> Iterator[Mapping[str, Any]]:
             waiting += each
 
 
+@cache
+def _validator() -> "type[Validator]":
+    from jsonschema import Draft202012Validator, ValidationError  # noqa: PLC0415 - see above
+    from jsonschema.validators import extend  # noqa: PLC0415
+
+    def pattern(_: Any, pattern: str, value: Any, _schema: Any) -> "Iterator[ValidationError]":
+        if isinstance(value, str) and not matches(pattern, value):
+            yield ValidationError("pattern")
+
+    # Whoever answers may not hold the sidecar by a text on which `re` does not end.
+    validator: type[Validator] = extend(  # type: ignore[no-untyped-call]
+        Draft202012Validator, {"pattern": pattern}
+    )
+    return validator
+
+
 def schema_problem(schema: Mapping[str, Any], value: Any) -> str | None:
     """Return where a value does not fit a schema, and why; None if it fits.
 
@@ -104,7 +116,10 @@ def schema_problem(schema: Mapping[str, Any], value: Any) -> str | None:
         >>> schema_problem({"type": "object", "required": ["name"]}, {})
         '`$` does not satisfy `required`: ["name"]'
     """
-    validator = _Validator(schema, registry=_REGISTRY)
+    from referencing import Registry  # noqa: PLC0415 - see above
+
+    # The usual registry fetches what a `$ref` names.
+    validator = _validator()(schema, registry=Registry())
     try:
         error = next(iter(validator.iter_errors(value)), None)
     except Exception:  # noqa: BLE001 - the rules of a schema meet any value
