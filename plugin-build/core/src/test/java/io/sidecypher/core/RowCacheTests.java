@@ -185,7 +185,7 @@ class RowCacheTests {
                 .toList();
         users.forEach(Thread::start);
         try {
-            for (int i = 0; i < 1_000_000; i++) {
+            for (int i = 0; i < 400_000; i++) {
                 String listed = Counts.list(counts.all(), 10_000);
                 assertFalse(listed.contains(":-"), listed);
             }
@@ -201,18 +201,18 @@ class RowCacheTests {
     @ValueSource(strings = {"{\"a\":1}", "{}", "[1]", "[]", "\"ab\"", "1234567", "{\"$date\":\"2024-02-29\"}"})
     void whatIsKeptNeedsAboutItsBytes(String item) throws IOException {
         writeEpochs(folder, FILE_ID, 8 + 4096);
-        int most = 16 << 20;
+        int most = 8 << 20;
         RowCache cache = cache(most);
         String json = "[" + (item + ",").repeat(999) + item + "]";
         long before = usedHeap();
-        for (int i = 0; i < 3000; i++) {
+        for (int i = 0; i < 1500; i++) {
             keep(cache, "[" + i + "]", reply(ID, 60_000, 0, value(json)));
         }
         long used = usedHeap() - before;
 
         assertTrue(used <= 1.1 * most, item + " needed " + used + " bytes of " + most);
         assertTrue(used >= 0.2 * most, item + " used only " + used + " bytes of " + most);
-        assertNotNull(cache.find(key("[2999]"), true));
+        assertNotNull(cache.find(key("[1499]"), true));
     }
 
     private static Object value(String json) throws IOException {
