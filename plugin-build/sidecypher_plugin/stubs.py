@@ -151,6 +151,8 @@ def _name(parameter: ParameterEntry) -> str:
     elements = {"value": expression(parameter.name)}
     if parameter.default is not None:
         elements["defaultValue"] = expression(parameter.default.text)
+    if parameter.description:
+        elements["description"] = expression(parameter.description)
     return annotation("Name", **elements)
 
 

@@ -55,7 +55,9 @@ def test_procedure_twin_and_function_live_side_by_side(procedures, functions):
 
 
 def test_descriptions_are_shown(procedures, functions):
-    """Descriptions of procedures, of their columns, and of functions are there to read."""
+    """Descriptions of procedures, their parameters and columns, and of functions are shown."""
+    [text] = procedures["kg.note"]["argumentDescription"]
+    assert text["description"] == "what it says"
     assert procedures["kg.similar"]["description"] == "Nodes most like this one."
     assert functions["kg.similar"]["description"] == "How alike two nodes are."
     [score, other] = procedures["kg.similar"]["returnDescription"]

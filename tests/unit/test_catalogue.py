@@ -68,6 +68,13 @@ def test_json_has_the_agreed_shape() -> None:
     assert list(read) == ["version", "hash", "procedures", "functions"]
     assert read["version"] == 3
     assert len(bytes.fromhex(read["hash"])) == 32
+    node = {
+        "name": "node",
+        "type": "STRING",
+        "nullable": False,
+        "default": None,
+        "description": "",
+    }
     [procedure] = read["procedures"]
     assert len(bytes.fromhex(procedure.pop("signature"))) == 8
     assert procedure == {
@@ -76,12 +83,13 @@ def test_json_has_the_agreed_shape() -> None:
         "description": "Score a node.",
         "timeout_ms": 30_000,
         "parameters": [
-            {"name": "node", "type": "STRING", "nullable": False, "default": None},
+            node,
             {
                 "name": "limit",
                 "type": "INTEGER",
                 "nullable": False,
                 "default": {"text": "10", "any": False},
+                "description": "",
             },
         ],
         "columns": [{"name": "score", "type": "FLOAT", "description": "0 to 1"}],
@@ -98,7 +106,7 @@ def test_json_has_the_agreed_shape() -> None:
         "name": "kg.score",
         "description": "Score a node.",
         "timeout_ms": 30_000,
-        "parameters": [{"name": "node", "type": "STRING", "nullable": False, "default": None}],
+        "parameters": [node],
         "result": "FLOAT",
         "availability": "REQUIRED",
         "deprecated_by": None,
@@ -159,6 +167,12 @@ def test_signature_covers_the_shape(changes: dict[str, object]) -> None:
         {"description": "Another text."},
         {"timeout_ms": 1},
         {"columns": (ColumnEntry("score", "FLOAT", "another text"),)},
+        {
+            "parameters": (
+                ParameterEntry("node", "STRING", description="another text"),
+                ParameterEntry("limit", "INTEGER", default=DefaultEntry("10")),
+            )
+        },
         {"single": True},
         {"availability": "OPTIONAL"},
         {"eager": True},

@@ -182,7 +182,9 @@ class SearchOptions(Options):
     max_age: Annotated[float, Description("seconds")] = 60.0
 
 @procedure("kg.search")
-def search(text: str, options: SearchOptions = SearchOptions()) -> Hit:
+def search(
+    text: Annotated[str, Description("words")], options: SearchOptions = SearchOptions()
+) -> Hit:
     return Hit(text=text)
 """,
     )
@@ -192,7 +194,11 @@ def search(text: str, options: SearchOptions = SearchOptions()) -> Hit:
     _, out, _ = run("procedures", "kg", "--json", *folder)
     _, shown, _ = run("procedures", "kg", *folder)
 
-    assert json.loads(out)[0]["options"] == [{"name": "options.maxAge", "meaning": meaning}]
+    assert json.loads(out)[0]["options"] == [
+        {"name": "text", "meaning": "STRING: words"},
+        {"name": "options.maxAge", "meaning": meaning},
+    ]
+    assert "    `text` is STRING: words\n" in shown
     assert f"    `options.maxAge` is {meaning}\n" in shown
 
 

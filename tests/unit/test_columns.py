@@ -2,13 +2,15 @@
 
 import array
 import math
+from typing import Annotated
 
 import numpy as np
 import pytest
 
-from sidecypher import Columns, Context, ProcedureError, Row, procedure
+from sidecypher import Columns, Context, Description, ProcedureError, Row, procedure
 from sidecypher.errors import CallError, RowError, SignatureError
 from sidecypher.sdk.registry import MARK
+from sidecypher.sdk.signature.reader import read_columns_signature
 from sidecypher.testing import ProcedureEnvironment
 
 
@@ -232,6 +234,19 @@ def test_another_answer_than_its_columns_is_an_error(wrong):
         pytest.raises(CallError, match="where columns are expected"),
     ):
         environment.call("col.pair", 1)
+
+
+def test_a_list_can_have_a_description():
+    """The description of a parameter may be that of its list or of the value of one row."""
+
+    def pair(
+        number: Annotated[list[int], Description("numbers")],
+        other: list[Annotated[int, Description("a number")]],
+    ) -> Columns[Pair]: ...
+
+    assert [
+        (str(each.type), each.description) for each in read_columns_signature(pair).parameters
+    ] == [("INTEGER", "numbers"), ("INTEGER", "a number")]
 
 
 def takes_no_list(number: int) -> Columns[Pair]: ...

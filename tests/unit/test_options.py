@@ -30,6 +30,7 @@ from sidecypher import (
 )
 from sidecypher.errors import CallError, SignatureError
 from sidecypher.operations.console._view import detail
+from sidecypher.sdk.signature.reader import read_signature
 from sidecypher.testing import ProcedureEnvironment
 from sidecypher.transport.http.openapi import arguments_schema, openapi
 
@@ -502,6 +503,21 @@ def test_the_openapi_document_shows_fields():
             assert validator.is_valid({"event": given}) == accepts(
                 environment, "test.event", given
             ), given
+
+
+def test_schemas_show_the_descriptions_of_parameters():
+    """A `Description` of a parameter is in its schema, also of a MAP of options."""
+
+    def nearest(
+        count: Annotated[int, Description("most rows")],
+        options: Annotated[Freshness, Description("how old rows may be")] = Freshness(),
+    ) -> Seen:
+        raise NotImplementedError
+
+    properties = arguments_schema(read_signature(nearest).parameters)["properties"]
+
+    assert properties["count"]["description"] == "most rows"
+    assert properties["options"]["description"] == "how old rows may be"
 
 
 def test_the_openapi_document_has_the_values_of_a_literal():

@@ -483,6 +483,15 @@ def test_a_description_is_kept_beside_the_type():
     ]
 
 
+def test_a_parameter_can_have_a_description():
+    """`Annotated[T, Description(...)]` describes a parameter and leaves its type as it is."""
+    [described] = read_signature(taking(Annotated[int | None, Description("most rows")])).parameters
+    [plain] = read_signature(taking(int)).parameters
+
+    assert (str(described.type), described.description) == ("INTEGER", "most rows")
+    assert plain.description == ""
+
+
 def _any_number(*values: int) -> Found:
     raise NotImplementedError
 

@@ -34,7 +34,7 @@ def procedures(
     | `mode` | `READ`, `WRITE` or `SCHEMA`; null for a function |
     | `signature` | parameters and columns |
     | `description` | first line of its docstring |
-    | `options` | each field of a MAP of options: its `name` with the path, and its `meaning` |
+    | `options` | `name` and `meaning` of parameters with a description and of fields of options |
     | `sample` | a statement that calls it |
 
     ```sh
@@ -72,6 +72,6 @@ def _facts(found: Procedure) -> dict[str, Any]:
         "mode": getattr(found.entry, "mode", None),
         "signature": found.usage(),
         "description": " ".join(found.entry.description.split()),
-        "options": [{"name": path, "meaning": field.meaning} for path, field in found.fields()],
+        "options": [{"name": name, "meaning": meaning} for name, meaning in found.meanings()],
         "sample": sample_call(found.entry),
     }

@@ -47,6 +47,7 @@ class ParameterEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     type: str
     nullable: bool = False
     default: DefaultEntry | None = None
+    description: str = ""
 
 
 class ColumnEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -201,7 +202,11 @@ def signature_of(
         >>> signature_of("kg.ping", "READ", [], [ColumnEntry("pong", "BOOLEAN")])
         '053725ae06756dcf'
     """
-    shape = (name, mode, tuple(parameters), [(column.name, column.type) for column in columns])
+    typed = [
+        {"name": each.name, "type": each.type, "nullable": each.nullable, "default": each.default}
+        for each in parameters
+    ]
+    shape = (name, mode, typed, [(column.name, column.type) for column in columns])
     return _sha256(shape)[:_SIGNATURE_DIGITS]
 
 

@@ -225,6 +225,7 @@ def _parameters(signature: Signature) -> tuple[ParameterEntry, ...]:
             default=None
             if parameter.default is None
             else DefaultEntry(text=parameter.default.text, any=parameter.default.by_null),
+            description=parameter.description,
         )
         for parameter in signature.parameters
     )

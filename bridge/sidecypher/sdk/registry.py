@@ -143,6 +143,14 @@ class Procedure:
                 items = "[]" * (parameter.type.name == "LIST")
                 yield from parameter.shape.walk(parameter.name + items)
 
+    def meanings(self) -> Iterator[tuple[str, str]]:
+        """Yield its described parameters and the fields of its options, each with its meaning."""
+        for parameter in self.signature.parameters:
+            if parameter.description:
+                yield parameter.name, f"{parameter.type}: {parameter.description}"
+        for path, option in self.fields():
+            yield path, option.meaning
+
     def resolve(self, sent: list[Any], registry: "Registry") -> "tuple[Procedure, list[Any]]":  # noqa: ARG002
         """Return the procedure that a call of this one runs, and the Python arguments for it.
 

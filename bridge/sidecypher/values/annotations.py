@@ -13,7 +13,10 @@ INTEGER_MAX: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """Description of a column: `score: Annotated[float, Description("0..1, cosine")]`."""
+    """Description of a parameter, a column or a field of options.
+
+    Written as `score: Annotated[float, Description("0..1, cosine")]`.
+    """
 
     text: str
 

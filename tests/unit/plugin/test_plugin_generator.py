@@ -102,8 +102,9 @@ def test_no_user_text_outside_literals(entry: Make, function: MakeFunction) -> N
     """Texts appear inside string literals only; the sources have no comments at all."""
     text, literal = "*/ secret \\u002a\\u002f //", '"*/ secret \\\\u002a\\\\u002f //"'
     columns = (ColumnEntry("value", "ANY", text),)
+    parameters = (ParameterEntry("node", "STRING", description=text),)
     catalogue = Catalogue.build(
-        [entry(description=text, deprecated_by=text, columns=columns)],
+        [entry(description=text, deprecated_by=text, parameters=parameters, columns=columns)],
         [function(description=text, deprecated_by=text)],
     )
 
@@ -112,6 +113,7 @@ def test_no_user_text_outside_literals(entry: Make, function: MakeFunction) -> N
     assert [line.strip() for line in source.splitlines() if "secret" in line] == [
         f'@Procedure(name = "kg.score", mode = Mode.READ, deprecatedBy = {literal})',
         f"@Description({literal})",
+        f'@Name(value = "node", description = {literal}) String a0) {{',
         f"@Description({literal}) Object value) {{",
         f'@UserFunction(name = "kg.score", deprecatedBy = {literal})',
         f"@Description({literal})",

@@ -48,7 +48,7 @@ class Detail:
     """A procedure or function on its own page.
 
     Attributes:
-        options: Each field of its options, with its meaning.
+        options: Each described parameter and each field of its options, with its meaning.
         sample: A call with all that must be given.
     """
 
@@ -149,7 +149,7 @@ def detail(found: Procedure) -> Detail:
         description=found.entry.description,
         marks=tuple(marks(found)),
         usage=found.usage(),
-        options=tuple((path, field.meaning) for path, field in found.fields()),
+        options=tuple(found.meanings()),
         sample=sample_call(found.entry),
     )
 

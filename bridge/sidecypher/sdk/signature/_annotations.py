@@ -2,9 +2,15 @@
 
 import types as pytypes
 import typing
+from collections.abc import Iterable
 from typing import Annotated, Any, Final, Literal
 
-from sidecypher.values.annotations import INTEGER_MAX, INTEGER_MIN, CypherTypeName
+from sidecypher.values.annotations import (
+    INTEGER_MAX,
+    INTEGER_MIN,
+    CypherTypeName,
+    Description,
+)
 from sidecypher.values.cypher import CypherType
 from sidecypher.values.kinds import KINDS
 from sidecypher.values.temporal import OpaqueTemporal
@@ -76,6 +82,11 @@ def notes_of(annotation: Any) -> tuple[object, ...]:
     if typing.get_origin(annotation) in {typing.Union, pytypes.UnionType}:
         return own + sum(map(notes_of, typing.get_args(annotation)), ())
     return own
+
+
+def description_in(notes: Iterable[object]) -> str:
+    """Return the text of the first `Description`; empty if there is none."""
+    return next((note.text for note in notes if isinstance(note, Description)), "")
 
 
 def _name_of(annotation: Any) -> str:

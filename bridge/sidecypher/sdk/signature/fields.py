@@ -17,10 +17,14 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from sidecypher.errors import ArgumentError, ValueTypeError
-from sidecypher.sdk.signature._annotations import NoTypeError, cypher_type, notes_of
+from sidecypher.sdk.signature._annotations import (
+    NoTypeError,
+    cypher_type,
+    description_in,
+    notes_of,
+)
 from sidecypher.sdk.signature._defaults import literal
 from sidecypher.sdk.signature.names import camel_case
-from sidecypher.values.annotations import Description
 from sidecypher.values.codec.containers import map_content
 from sidecypher.values.codec.problems import Coder, PartError, guess, not_read
 from sidecypher.values.coders import decoder, encoder
@@ -362,7 +366,6 @@ def _field(
         kind = cypher_type(annotation) if found is None else found[1]
     except NoTypeError as error:
         raise FieldRefusedError(f"annotates {where} with {error}", error.hint) from None
-    described = [note.text for note in notes if isinstance(note, Description)]
     default, sent = _default(where, info, kind)
     field = Field(
         name=camel_case(attribute),
@@ -370,7 +373,7 @@ def _field(
         type=kind,
         default=None if info.is_required() else literal(default, kind),
         sent_default=sent,
-        description=described[0] if described else info.description or "",
+        description=description_in(notes) or info.description or "",
         limits={
             name: limit
             for note in notes

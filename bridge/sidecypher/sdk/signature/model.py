@@ -24,6 +24,7 @@ class Parameter:
     type: CypherType
     default: Default | None
     shape: "Shape | None" = None
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,17 @@ from typing import Annotated, Any, Final, NoReturn
 
 from sidecypher.errors import SignatureError, ValueTypeError
 from sidecypher.sdk.context import Context
-from sidecypher.sdk.signature._annotations import NoTypeError, cypher_type, notes_of
+from sidecypher.sdk.signature._annotations import (
+    NoTypeError,
+    cypher_type,
+    description_in,
+    notes_of,
+)
 from sidecypher.sdk.signature._defaults import Default, default_of
 from sidecypher.sdk.signature._rows import attributes_of, is_row
 from sidecypher.sdk.signature.columns import Columns
 from sidecypher.sdk.signature.model import Column, Parameter, ReturnKind, Signature
 from sidecypher.sdk.signature.names import camel_case, is_column_name, is_parameter_name
-from sidecypher.values.annotations import Description
 from sidecypher.values.coders import encoder
 from sidecypher.values.cypher import CypherType
 
@@ -148,7 +152,12 @@ class _Reader:
     def parameters(self, hints: dict[str, Any]) -> tuple[bool, tuple[Parameter, ...]]:
         parameters = list(inspect.signature(self.function).parameters.values())
         takes_context = bool(parameters) and self.is_context(parameters[0], hints)
-        read = tuple(self.parameter(each, hints) for each in parameters[takes_context:])
+        read = tuple(
+            replace(
+                self.parameter(each, hints), description=description_in(notes_of(hints[each.name]))
+            )
+            for each in parameters[takes_context:]
+        )
         self.check_names([parameter.name for parameter in read], "parameters")
         return takes_context, read
 
@@ -319,9 +328,8 @@ class _Reader:
 
     def column(self, row: type[Any], attribute: str, hint: Any, description: str) -> Column:
         name = self.identifier(attribute, "column", is_column_name)
-        described = [note.text for note in notes_of(hint) if isinstance(note, Description)]
         kind = self.type(hint, f"the column `{row.__name__}.{attribute}`")
-        return Column(name, attribute, kind, described[0] if described else description)
+        return Column(name, attribute, kind, description_in(notes_of(hint)) or description)
 
     def identifier(self, name: str, what: str, fits: Callable[[str], bool]) -> str:
         cypher = camel_case(name)
@@ -356,6 +364,8 @@ class _ColumnsReader(_Reader):
 
     def of_one_row(self, name: str, hint: Any) -> Any:
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+        if origin is Annotated:
+            return Annotated[(self.of_one_row(name, hint.__origin__), *hint.__metadata__)]
         if name == "return":
             if origin is Columns:
                 return arguments[0]

@@ -171,8 +171,7 @@ def row_schema(entry: ProcedureEntry) -> Schema:
     return {
         "type": "object",
         "properties": {
-            column.name: schema_of(column.type, nullable=True)
-            | ({"description": column.description} if column.description else {})
+            column.name: schema_of(column.type, nullable=True) | _described(column.description)
             for column in entry.columns
         },
         "required": [column.name for column in entry.columns],
@@ -212,8 +211,10 @@ def _parameter(parameter: Parameter) -> Schema:
     by_null = parameter.default is not None and parameter.default.by_null
     nullable = parameter.type.nullable or by_null
     if parameter.shape is None:
-        return _typed(parameter.type, nullable=nullable)
-    return _maps(parameter.shape, parameter.type.name, nullable=nullable)
+        schema = _typed(parameter.type, nullable=nullable)
+    else:
+        schema = _maps(parameter.shape, parameter.type.name, nullable=nullable)
+    return schema | _described(parameter.description)
 
 
 def _typed(kind: CypherType, *, nullable: bool) -> Schema:
@@ -236,7 +237,7 @@ def _maps(shape: "Shape", kind: str, *, nullable: bool) -> Schema:
         "properties": {field.name: _field(field) for field in shape.fields},
         "required": [field.name for field in shape.fields if field.default is None],
         "additionalProperties": False,
-        **({"description": shape.description} if shape.description else {}),
+        **_described(shape.description),
     }
     if kind == "LIST":
         schema = {"type": "array", "items": schema}
@@ -259,6 +260,8 @@ def _field(field: "Field") -> Schema:
             schema[name.removesuffix("_length") + length] = limit
     if field.default is not None:
         schema["default"] = field.sent_default
-    if field.description:
-        schema["description"] = field.description
-    return schema
+    return schema | _described(field.description)
+
+
+def _described(description: str) -> Schema:
+    return {"description": description} if description else {}

@@ -27,7 +27,7 @@ public final class Kg_0 extends PythonNamespace {
     @Procedure(name = "kg.note", mode = Mode.WRITE, eager = true)
     @Description("Write one note; no rows.")
     public void p0(
-            @Name(value = "text", defaultValue = "") String a0) {
+            @Name(value = "text", defaultValue = "", description = "what it says") String a0) {
         run(P0, a0);
     }
 
