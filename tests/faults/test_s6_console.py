@@ -83,6 +83,18 @@ def test_another_origin_answers_nothing(shown, own, origin):
     assert shown.state.answers.pop() == "yes"
 
 
+@pytest.mark.parametrize("kind", ["", "text/plain", "application/x-www-form-urlencoded"])
+def test_what_a_form_can_send_answers_nothing(shown, kind):
+    """An answer is JSON and says so; a form of another page cannot send that type."""
+    body = b'{"id": "s", "question": "r", "text": "yes"}'
+
+    refused(
+        shown.http.post(ANSWER, content=body, headers={**shown.bearer, "Content-Type": kind}),
+        *(415, "SC-653"),
+    )
+    assert shown.state.answers == []
+
+
 def test_two_origins_are_none(shown, own, running):
     """Two headers `Origin` are refused, though one of them is the console's."""
     origins = [("Origin", f"http://{own}"), ("Origin", "http://evil.example")]

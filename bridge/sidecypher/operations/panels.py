@@ -41,7 +41,7 @@ from sidecypher.sdk.panels import (
 from sidecypher.sdk.resources import Resources
 from sidecypher.telemetry.calls import log_unexpected
 from sidecypher.transport.http.problems import RequestRefused
-from sidecypher.transport.http.request_bodies import read_body
+from sidecypher.transport.http.request_bodies import check_content, read_body
 from sidecypher.transport.http.server import PANELS
 from sidecypher.transport.http.tokens import TokenCheck
 
@@ -122,6 +122,7 @@ class PanelApi:
 
     async def _answer(self, request: Request) -> Response:
         panel = self._panel(request)
+        check_content(request)
         body = await read_body(request, ANSWER_BYTES)
         try:
             given = _decode(body)

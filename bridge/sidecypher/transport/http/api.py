@@ -5,7 +5,6 @@ Each request must carry the run folder's token for HTTP.
 
 import math
 import threading
-from http import HTTPStatus
 
 import msgspec
 from starlette.requests import Request
@@ -20,7 +19,7 @@ from sidecypher.telemetry.calls import Telemetry
 from sidecypher.transport.http._exchange import Exchange, HttpCall
 from sidecypher.transport.http.openapi import STREAM_TYPE, openapi
 from sidecypher.transport.http.problems import HttpBusy, RequestRefused
-from sidecypher.transport.http.request_bodies import read_body
+from sidecypher.transport.http.request_bodies import check_content, read_body
 from sidecypher.transport.http.tokens import TokenCheck
 
 
@@ -77,7 +76,7 @@ class HttpApi:
         """
         self._authorize(request)
         procedure = self._dispatcher.registry.get(name, kind)
-        _check_content(request)
+        check_content(request)
         timeout = _timeout(request, procedure.entry.timeout_ms / 1000)
         if not self._slots.acquire(blocking=False):
             self._telemetry.rejected("request refused", "busy")
@@ -107,17 +106,6 @@ class _Calls:
         """Answer one request."""
         await self._api.call(
             Request(scope, receive), scope["path_params"]["name"], self._kind, send
-        )
-
-
-def _check_content(request: Request) -> None:
-    """Refuse forms and plain text, which a web page can send without a CORS preflight."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json" or "content-encoding" in request.headers:
-        raise RequestRefused(
-            "The request's body is not said to be plain JSON",
-            status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-            hint="Send `Content-Type: application/json`.",
         )
 
 

@@ -107,6 +107,21 @@ class _Body:
         return self._begun + min(READ_SECONDS, FIRST_SECONDS + self.size / SLOWEST_BYTES)
 
 
+def check_content(request: Request) -> None:
+    """Refuse forms and plain text, which a web page can send without a CORS preflight.
+
+    Raises:
+        RequestRefused: The body is not said to be plain JSON.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" or "content-encoding" in request.headers:
+        raise RequestRefused(
+            "The request's body is not said to be plain JSON",
+            status=HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+            hint="Send `Content-Type: application/json`.",
+        )
+
+
 async def read_body(
     request: Request, limit: int, *, hint: str = "", unfinished: _Body | None = None
 ) -> bytes:

@@ -53,8 +53,8 @@ function request(path, options = {}, milliseconds = ANSWER_MILLISECONDS) {
   return answered(fetch(path, { ...options, signal: patience.signal })).finally(() => clearTimeout(timer));
 }
 
-const ask = (path, options = {}, milliseconds = NEO4J_MILLISECONDS) =>
-  request(path, { ...options, headers: { Authorization: `Bearer ${token}` } }, milliseconds);
+const ask = (path, { headers, ...options } = {}, milliseconds = NEO4J_MILLISECONDS) =>
+  request(path, { ...options, headers: { ...headers, Authorization: `Bearer ${token}` } }, milliseconds);
 
 // Making and changing elements
 
@@ -532,7 +532,8 @@ async function send(form) {
   const { question, about } = form.dataset;
   const { panel } = place().dataset;
   const body = JSON.stringify({ id: about, question, text: byId(`answer-${question}`).value });
-  const reply = await ask(`/v1/panels/${panel}/answer`, { method: "POST", body });
+  const headers = { "Content-Type": "application/json" };
+  const reply = await ask(`/v1/panels/${panel}/answer`, { method: "POST", headers, body });
   const content = await answered(reply.json());
   tell(reply.ok ? content.message : content.detail);
   return showSecrets(true);
