@@ -388,14 +388,14 @@ def _validated(values: Mapping[str, Any], origins: Mapping[str, Origin]) -> Sett
         return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        name = str(first["loc"][0])
+        name, reason = str(first["loc"][0]), first["msg"].removeprefix("Value error, ")
         variable = PREFIX + name.upper()
         hint = f"Correct it: its option, the variable {variable} or the TOML file."
         if origins[name] == "Neo4j's variables":
             variable = NEO4J_VARIABLES[name]
             hint = f"Correct the variable {variable}."
         raise SettingsError(
-            f"The setting `{name}` cannot be used: {first['msg'][:1].lower()}{first['msg'][1:]}",
+            f"The setting `{name}` cannot be used: {reason[:1].lower()}{reason[1:]}",
             hint=hint,
             details={"variable": variable},
         ) from None
