@@ -241,6 +241,26 @@ def test_bad_findings_raise_in_every_mode(memory, values, extractor):
         memory.remember(values, extractor=extractor)
 
 
+@pytest.mark.parametrize("wrong", ["ann", ["ann"], None, 5])
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda memory, wrong: memory.context(wrong), "input"),
+        (lambda memory, wrong: memory.context({"userId": "ann"}, wrong or 5), "options"),
+        (lambda memory, wrong: memory.add(wrong, SOURCE), "rule"),
+        (lambda memory, wrong: memory.add(RULE, wrong), "extraction"),
+        (lambda memory, wrong: memory.add(RULE, SOURCE, wrong or 5), "options"),
+        (lambda memory, wrong: memory.remember(wrong), "input"),
+        (lambda memory, wrong: memory.remember(SAID, wrong or 5), "options"),
+        (lambda memory, wrong: memory.forget(wrong), "what"),
+    ],
+)
+def test_an_argument_that_is_not_a_map_is_named(memory, call, name, wrong):
+    """Each call names the argument that is not a MAP."""
+    with pytest.raises(CallError, match=rf"The argument `{name}` is .* where MAP is expected"):
+        call(memory, wrong)
+
+
 @pytest.mark.parametrize(
     ("rule_id", "limit"),
     [("r1", 0), ("r1", "3"), (5, 3)],

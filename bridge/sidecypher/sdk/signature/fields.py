@@ -87,7 +87,8 @@ class Options(BaseModel):
             name: The map's name in errors.
 
         Raises:
-            ArgumentError: A field is unknown, missing, or has an invalid value (SC-204).
+            ArgumentError: It is not a map, or a field is unknown, missing, or has an invalid value
+                (SC-204).
 
         Example:
             >>> class Colours(Options):
@@ -96,7 +97,8 @@ class Options(BaseModel):
             'red'
         """
         try:
-            return cast("Self", shape_of(cls).read(encoder(MAP)(dict(values))))
+            given = dict(values) if isinstance(values, Mapping) else values
+            return cast("Self", shape_of(cls).read(encoder(MAP)(given)))
         except ValueTypeError as error:
             raise ArgumentError(
                 f"The argument `{name}{getattr(error, 'path', '')}` {error.message}",

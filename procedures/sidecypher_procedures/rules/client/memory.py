@@ -194,9 +194,9 @@ class AsyncMemoryClient:
             CallError: The input or an option cannot be used (SC-204).
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
         """
-        chosen = dict(options or {})
         ContextInput.from_map(values, "input")
-        ContextOptions.from_map(chosen)
+        ContextOptions.from_map(options or {})
+        chosen = dict(options or {})
         milliseconds = int(self.settings.timeout * 1000 * _SHARE_OF_TIMEOUT)
         chosen.setdefault("deadlineMs", max(1, milliseconds))
         row = await self._row(_CONTEXT, input=dict(values), options=chosen)
@@ -221,10 +221,10 @@ class AsyncMemoryClient:
             MemoryUnavailable: There is no answer, and the mode is REQUIRED. The rule may have been
                 written; stating it again is harmless.
         """
-        chosen = dict(options or {})
         RuleInput.from_map(rule, "rule")
         ExtractionInput.from_map(extraction, "extraction")
-        MomentOptions.from_map(chosen)
+        MomentOptions.from_map(options or {})
+        chosen = dict(options or {})
         given = {"rule": dict(rule), "extraction": dict(extraction), "options": chosen}
         return cast("Added | None", await self._row(_ADD, **given))
 
@@ -249,9 +249,9 @@ class AsyncMemoryClient:
             MemoryUnavailable: There is no answer, and the mode is REQUIRED.
             Exception: Any error of the extractor, if the mode is REQUIRED.
         """
+        MomentOptions.from_map(options or {})
+        (RememberInput if extractor is None else TextInput).from_map(values, "input")
         chosen, given = dict(options or {}), dict(values)
-        MomentOptions.from_map(chosen)
-        (RememberInput if extractor is None else TextInput).from_map(given, "input")
         if extractor is not None:
             found = await self._extracted(given, extractor)
             if found is None:
