@@ -107,6 +107,16 @@ def test_statements_are_answered_by_the_given_function():
     assert asked == [("RETURN $a", params), ("RETURN 1 AS one", {})]
 
 
+@pytest.mark.parametrize("other", [{"a": 2}, {"a": 2, "b": 3, "c": 4}, {"a": 2, "c": 4}])
+def test_records_of_a_statement_have_the_same_columns(other):
+    """Neo4j never returns records with different columns, so a mock that does is told."""
+    with (
+        ProcedureEnvironment(ask, run=lambda *_: [{"a": 1, "b": 2}, other]) as environment,
+        pytest.raises(CallError, match=r"Record 2 .* other columns than the first one"),
+    ):
+        environment.call("demo.ask", "RETURN 1", {})
+
+
 def test_a_statement_without_records_gives_none():
     """A `run` that answers with no records gives none to the body."""
     with ProcedureEnvironment(ask, run=lambda cypher, params: []) as environment:

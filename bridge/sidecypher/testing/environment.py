@@ -12,7 +12,7 @@ import structlog
 
 from sidecypher.calls.dispatcher import Dispatcher
 from sidecypher.calls.executors.loop import EventLoop
-from sidecypher.errors import CypherError, ProtocolError, UnknownProcedure
+from sidecypher.errors import CypherError, ProtocolError, RowError, UnknownProcedure
 from sidecypher.host.credentials import load_credentials
 from sidecypher.host.limits import Limits
 from sidecypher.loading.loader import Loaded, load
@@ -231,6 +231,12 @@ def _answer_with(run: Run) -> CallBack:
         except CypherError as error:
             return RunReply(error=RunError(error.neo4j_code, error.message))
         columns = list(records[0]) if records else []
+        for number, record in enumerate(records, start=1):
+            if record.keys() != records[0].keys():
+                raise RowError(
+                    f"Record {number} of a mocked statement has other columns than the first one",
+                    hint="Give each record the same columns, as Neo4j does; null is None.",
+                )
         rows = [[encode_any(record[column]) for column in columns] for record in records]
         return RunReply(columns, rows)
 
