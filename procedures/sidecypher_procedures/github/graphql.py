@@ -1,5 +1,6 @@
 """Queries of GitHub's GraphQL API: many entities, and the issues that a pull request closes."""
 
+import re
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,8 @@ from sidecypher_procedures.github.responses import Reply
 
 _OVERLOADED: Final = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
 _FORBIDDEN: Final = frozenset({"FORBIDDEN", "INSUFFICIENT_SCOPES"})
-
+_REASON: Final = re.compile(r"[A-Za-z_]{1,40}")
+"""A reason of GitHub, such as `MAX_NODE_LIMIT_EXCEEDED` or `undefinedField`; no message."""
 
 END_CURSOR: Final = "endCursor"
 """The variable of a query that gets the end of the page before, as in GitHub's own command line."""
@@ -143,11 +145,20 @@ def read_answer(reply: Reply) -> Answer:
             "GitHub's answer to a GraphQL query has another shape"
         ) from None
     if answer.data is None:
+        if any(map(is_forbidden, answer.errors)):
+            raise errors.PermissionDenied("GitHub does not let this token run the GraphQL query")
         if any(error.type or error.extensions for error in answer.errors):
-            raise errors.GraphqlRefused("GitHub refused a GraphQL query as a whole")
+            raise errors.GraphqlRefused(
+                f"GitHub refused a GraphQL query as a whole{_reason(answer.errors)}"
+            )
         # If a query takes too long, the error has no type.
         raise Overloaded(_timed_out)
     return answer
+
+
+def _reason(found: Sequence[Error]) -> str:
+    reasons = (str(error.type or error.extensions.get("code")) for error in found)
+    return next((f": `{each}`" for each in reasons if _REASON.fullmatch(each)), "")
 
 
 def failure(target: Target | Resource, error: Error) -> errors.GithubError:
@@ -187,7 +198,10 @@ async def answer(
     except Overloaded as overloaded:
         raise overloaded.failure(asked) from overloaded
     except errors.GraphqlRefused as error:
-        error.hint = "Compare the query with GitHub's GraphQL schema, which may be older than it."
+        error.hint = (
+            "Compare the query with GitHub's limits, and with its GraphQL schema, which may be "
+            "older than the query."
+        )
         raise
     data = found.data or {}
     if found.errors:

@@ -490,6 +490,9 @@ def test_a_text_in_a_query_is_no_mutation(schema, call, inner) -> None:
     [
         ({"errors": [{"message": "secret", "extensions": {"code": "undefinedField"}}]}, "SC-515"),
         ({"data": {"a": None}, "errors": [{"type": "FORBIDDEN", "message": "secret"}]}, "SC-506"),
+        ({"data": None, "errors": [{"type": "FORBIDDEN", "message": "secret"}]}, "SC-506"),
+        ({"errors": [{"type": "INSUFFICIENT_SCOPES", "message": "secret"}]}, "SC-506"),
+        ({"errors": [{"type": "the secret", "message": "secret"}]}, "SC-515"),
         ({"data": {"a": 1}, "errors": [{"type": "NOT_FOUND", "path": ["b"]}]}, "SC-524"),
         ({"data": {"a": 1}, "errors": [{"message": "secret"}]}, "SC-508"),
         ({"data": None, "errors": [{"type": "RATE_LIMITED", "message": "secret"}]}, "SC-507"),
@@ -507,6 +510,22 @@ def test_an_error_of_graphql_is_a_typed_error(origin, answering, call, answer, c
 
     assert caught.value.code == code
     assert "secret" not in f"{caught.value} {caught.value.hint} {caught.value.details}"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        ({"type": "MAX_NODE_LIMIT_EXCEEDED", "path": ["query"]}, "MAX_NODE_LIMIT_EXCEEDED"),
+        ({"extensions": {"code": "undefinedField"}}, "undefinedField"),
+    ],
+)
+def test_a_refused_query_has_the_reason_of_github(origin, answering, call, error, reason) -> None:
+    """A query may be refused although it fits the schema, so the error has GitHub's reason."""
+    origin.answer = lambda _: answering.of({"errors": [{**error, "message": "secret"}]})
+
+    with pytest.raises(CallError, match=f"as a whole: `{reason}`$") as caught:
+        call("graphql", "{ viewer { login } }")
+    assert "limits" in caught.value.hint
 
 
 def test_further_pages_of_a_query_are_read_up_to_a_limit(origin, answering, call) -> None:
