@@ -1,9 +1,13 @@
 """Temporary servers: Bolt only, in their own folder, removed at the end."""
 
+import os
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import psutil
@@ -46,6 +50,8 @@ def temporary_server(installation: Installation, java: Java) -> Iterator[Neo4jSe
 def running(spec: ProcessSpec) -> Iterator[None]:
     """Run a process without a supervisor, for the time of a `with` block.
 
+    If this program is killed, the process is ended too.
+
     Raises:
         ServerFailed: If it ends, or is not ready in time.
     """
@@ -53,7 +59,7 @@ def running(spec: ProcessSpec) -> Iterator[None]:
     process = None
     try:
         with ending_signals_blocked():
-            process = launch_process(spec)
+            process = launch_process(replace(spec, argv=(*_bound(), *spec.argv)))
         deadline = time.monotonic() + spec.ready_timeout
         while not spec.ready(process.pid):
             if process.poll() is not None or time.monotonic() > deadline:
@@ -70,6 +76,11 @@ def running(spec: ProcessSpec) -> Iterator[None]:
             if process is not None and process.poll() is None:
                 end_processes({psutil.Process(process.pid): spec.stop_grace})
                 process.wait()
+
+
+def _bound() -> tuple[str, ...]:
+    script = str(files("sidecypher.runtime.process") / "bound.py")
+    return (sys.executable, "-IS", script, str(os.getpid()))
 
 
 def offered_names(server: Neo4jServer) -> tuple[set[str], set[str]]:

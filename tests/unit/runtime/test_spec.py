@@ -65,6 +65,30 @@ def test_ctrl_c_while_a_supervisor_starts_ends_it(tmp_path, spec, interrupted):
     assert not process.is_running()
 
 
+def test_a_temporary_process_does_not_outlive_a_killed_command(tmp_path):
+    """A command that gets SIGKILL cannot stop its temporary process, which ends by itself."""
+    program = f"""
+import os, sys
+from pathlib import Path
+from sidecypher.runtime._temporary_server import running
+from sidecypher.runtime.process.spec import ProcessSpec
+
+def ready(pid):
+    print(pid, flush=True)
+    return False
+
+argv = (sys.executable, "-c", "import signal; signal.pause()")
+with running(ProcessSpec("s", argv, os.environ, Path({str(tmp_path)!r}, "log"), False, ready)):
+    pass
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as command:
+        process = psutil.Process(int(command.stdout.readline()))
+        wait_until(lambda: process.cmdline()[-1] == "import signal; signal.pause()")
+        command.kill()
+
+    wait_until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_is_handled_when_the_body_is_done(number):
     """What would end the program comes after the body, not lost and not earlier."""
