@@ -1,9 +1,10 @@
 """Settings from environment variables. Errors show the name of a variable, never its value."""
 
 import os
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from pydantic import ValidationError
+from pydantic import ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sidecypher import Check, CheckContext, Finding, SidecypherError
@@ -32,6 +33,15 @@ class EnvironmentSettings(BaseSettings):
     )
 
     refusal: ClassVar[type[SidecypherError]]
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _expand(cls, value: Any) -> Any:
+        """Expand the `~` of a path, since no shell has done so in a unit or a compose file."""
+        try:
+            return value.expanduser() if isinstance(value, Path) else value
+        except RuntimeError:
+            raise ValueError("it names the home of an unknown user") from None
 
     @classmethod
     def load(cls) -> Self:

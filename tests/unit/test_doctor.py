@@ -296,6 +296,22 @@ def test_a_file_that_a_variable_names_is_looked_at(context, tmp_path):
     assert found.found == "`SIDECYPHER_GITHUB_TOKEN_FILE` has the mode 0644"
 
 
+def test_a_file_that_a_variable_names_may_be_in_the_home_of_a_user(context, tmp_path, monkeypatch):
+    """`~` is expanded as the settings expand it; the home of an unknown user has no file."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = tmp_path / "github-token"
+    file.write_text(SECRET)
+    file.chmod(0o644)
+    given = {
+        "SIDECYPHER_GITHUB_TOKEN_FILE": "~/github-token",
+        "SIDECYPHER_OTHER_FILE": "~no-such-user/x",
+    }
+
+    found = machine.look_at_private_files(context(**given))
+
+    assert found.found == "`SIDECYPHER_GITHUB_TOKEN_FILE` has the mode 0644"
+
+
 def test_private_files_are_well(context, home):
     """As the sidecar makes them, nothing is to be said."""
     load_credentials(home / "run")

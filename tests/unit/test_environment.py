@@ -62,6 +62,23 @@ def test_an_unusable_value_is_refused_by_the_name_of_its_variable(settings, vari
     assert it.value.__suppress_context__
 
 
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [(GithubSettings, "token_file"), (RunsSettings, "signing_key_file")],
+)
+def test_a_path_may_begin_with_the_home_of_a_user(settings, name, monkeypatch, tmp_path):
+    """`~` is expanded as in the settings of the sidecar itself."""
+    variable = f"{settings.model_config['env_prefix']}{name}".upper()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv(variable, "~/secret")
+
+    assert getattr(settings.load(), name) == tmp_path / "secret"
+
+    monkeypatch.setenv(variable, "~no-such-user/secret")
+    with pytest.raises(settings.refusal, match=f"`{variable}` cannot be used: it names the home"):
+        settings.load()
+
+
 @pytest.mark.parametrize(("settings", "variable"), VARIABLES)
 def test_an_empty_variable_counts_as_unset(settings, variable, monkeypatch):
     """A variable without a value, as compose files make them, leaves the default."""

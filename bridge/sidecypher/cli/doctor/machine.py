@@ -274,7 +274,8 @@ def _named_files(context: DoctorContext) -> Iterator[tuple[str, Path]]:
     """Yield each variable that names a file of secrets, also those of procedures, and the file."""
     for variable, value in sorted(context.environ.items()):
         if variable.startswith(PREFIX) and variable.endswith("_FILE") and value:
-            yield variable, Path(value)
+            # Not the method of `Path`, which raises if there is no such user.
+            yield variable, Path(os.path.expanduser(value))  # noqa: PTH111
 
 
 def _problems(name: str, file: Path) -> Iterator[str]:
