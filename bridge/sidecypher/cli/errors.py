@@ -64,7 +64,7 @@ _HINTS: Final = {
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), _NO_ROOM),
     **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), _NO_RIGHT),
     **dict.fromkeys((errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP), _NO_FOLDER),
-    errno.ENOENT: "A folder does not exist: create it, or change to an existing folder.",
+    errno.ENOENT: "Correct the path, or change to an existing folder.",
     errno.EBUSY: "Wait until nothing else uses it, or use another folder.",
     errno.EIO: f"Check that disk, or use another one: {_ELSEWHERE}",
     **dict.fromkeys((errno.EMFILE, errno.ENFILE), "Allow more open files: `ulimit -n 4096`."),
