@@ -507,9 +507,12 @@ def test_an_error_is_shown_with_its_cause_and_hint(capsys):
     )
     plain = SidecypherError("It broke")
     plain.__cause__ = ValueError("the reason")
+    repeated = SidecypherError("It broke")
+    repeated.__cause__ = ValueError("{message: It broke}")
 
     show_error(error)
     show_error(plain)
+    show_error(repeated)
 
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -520,6 +523,7 @@ def test_an_error_is_shown_with_its_cause_and_hint(capsys):
         "hint: Do [this].",
         "error: It broke [SC-000]",
         "cause: ValueError: the reason",
+        "error: It broke [SC-000]",
     ]
 
 

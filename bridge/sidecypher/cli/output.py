@@ -105,7 +105,8 @@ def show_error(error: SidecypherError) -> None:
     tail = next(filter(None, map(error.details.get, ("log_tail", "compiler", "unfit"))), None)
     if tail:
         lines.append(("cause", "\n       ".join(tail if isinstance(tail, list) else [tail])))
-    elif error.__cause__ is not None:
+    # The driver's text has Neo4j's message, which the error itself has already.
+    elif error.__cause__ is not None and error.message not in str(error.__cause__):
         lines.append(("cause", f"{type(error.__cause__).__name__}: {error.__cause__}"))
     if error.hint:
         lines.append(("hint", error.hint))
