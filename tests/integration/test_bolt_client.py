@@ -93,6 +93,17 @@ async def test_a_failed_statement_keeps_neo4js_code(client_of):
     assert not caught.value.retryable
 
 
+@pytest.mark.parametrize("value", [2**63, [-(2**63) - 1], "\ud800", {"\ud800": 1}], ids=repr)
+@awaited
+async def test_a_parameter_that_cannot_be_sent_is_a_type_error(client_of, value):
+    """It is the error that `ctx.run` raises, not one of the driver, and the client goes on."""
+    client = client_of()
+
+    with pytest.raises(ValueTypeError, match="parameter holds"):
+        await client.run("RETURN $value", value=value)
+    assert await client.run("RETURN 1 AS one") == [{"one": 1}]
+
+
 @pytest.mark.slow
 @awaited
 async def test_answers_and_errors_are_those_of_the_own_statement(session, client_of):

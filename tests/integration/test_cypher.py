@@ -22,6 +22,17 @@ def test_parameters_are_json_or_else_strings(server):
     assert json.loads(done.stdout) == [{"n": 42, "t": "a=b", "first": True, "a": None}]
 
 
+@pytest.mark.parametrize("value", [str(2**63), '"\\ud800"', "\udcff"], ids=ascii)
+def test_a_value_that_cannot_be_sent_is_an_error(server, value):
+    """An integer beyond 64 bits and what is no text fail without a traceback."""
+    for arguments in (("cypher", "RETURN $x", "-P", f"x={value}"), ("call", "test.echo", value)):
+        done = server.command(*arguments)
+
+        assert done.returncode == 1
+        assert "[SC-215]" in done.stderr.splitlines()[0]
+        assert "Traceback" not in done.stderr
+
+
 def test_a_statement_comes_from_a_file_or_from_standard_input(server, tmp_path):
     """`-f FILE` and `-` run the same as the statement itself."""
     file = tmp_path / "one.cypher"

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import socket
 
 import pytest
 from fix_waiting import awaited, wait_until
@@ -244,6 +245,21 @@ async def test_an_address_that_cannot_be_used_is_told(monkeypatch, error):
         await BoltClient(lambda: Address("bolt://x")).run("RETURN 1")
 
     assert not caught.value.retryable
+
+
+@awaited
+async def test_a_dns_that_fails_for_good_is_told(monkeypatch):
+    """The driver raises a ValueError then, though the name may be right and DNS come back."""
+
+    def fail(*_, **__):
+        raise socket.gaierror(socket.EAI_FAIL, "Non-recoverable failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    client = BoltClient(lambda: Address("bolt://neo4j.example"))
+
+    with pytest.raises(Neo4jUnavailable, match="cannot be reached") as caught:
+        await client.run("RETURN 1")
+    assert caught.value.retryable
 
 
 @awaited

@@ -77,6 +77,8 @@ def call_procedure(
         raise CallError(
             f"`{name}` got a number that does not fit a Cypher INTEGER", code="SC-215"
         ) from None
+    except UnicodeEncodeError:
+        raise CallError(f"`{name}` got a text that is not UTF-8", code="SC-215") from None
     except (DriverError, Neo4jError) as error:
         raise CallError(
             f"`{name}` returned no rows: {getattr(error, 'message', None) or type(error).__name__}",

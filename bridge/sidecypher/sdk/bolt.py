@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, LiteralString, Self
 
-from sidecypher.errors import CypherError, Neo4jUnavailable, NoTransaction, SidecypherError
+from sidecypher.errors import (
+    CypherError,
+    Neo4jUnavailable,
+    NoTransaction,
+    SidecypherError,
+    ValueTypeError,
+)
 from sidecypher.host.address import Address
 from sidecypher.host.threads import in_thread
 from sidecypher.values.coders import to_driver
@@ -131,8 +137,8 @@ class BoltClient:
             Neo4jUnavailable: Neo4j cannot be reached or asks to try again. `neo4jCode` in its
                 `details` then has Neo4j's reason. The statement may have been committed.
             CypherError: The statement failed.
-            ValueTypeError: A record holds a value that rows do not accept, such as a VECTOR. The
-                statement was committed.
+            ValueTypeError: A parameter cannot be sent. Or a record holds a value that rows do not
+                accept, such as a VECTOR; the statement was then committed.
         """
         async with _limited(RUN_SECONDS), self._slots:
             address = await self._address()
@@ -235,7 +241,16 @@ class BoltClient:
                     "Neo4j asks to try again", retryable=True, details={"neo4jCode": error.code}
                 ) from error
             raise CypherError(error.message or "", neo4j_code=error.code or "") from error
-        except (DriverError, OSError) as error:
+        except OverflowError:
+            raise ValueTypeError("A parameter holds an integer outside 64 bits") from None
+        except UnicodeEncodeError:
+            raise ValueTypeError(
+                "The statement or a parameter holds half of a surrogate pair"
+            ) from None
+        except (DriverError, OSError, ValueError) as error:
+            # If DNS fails for good, the driver raises a ValueError.
+            if isinstance(error, ValueError) and not isinstance(error.__cause__, OSError):
+                raise
             raise Neo4jUnavailable("Neo4j cannot be reached", retryable=True) from error
 
     async def _address(self) -> Address:
@@ -341,7 +356,8 @@ class BoltTransaction:
             Neo4jUnavailable: Neo4j cannot be reached or asks to try the whole transaction again.
             CypherError: The statement failed. The transaction is doomed: any other statement, and
                 the end of the block, raise this error again.
-            ValueTypeError: A record holds a value that rows do not accept, such as a VECTOR.
+            ValueTypeError: A parameter cannot be sent, or a record holds a value that rows do not
+                accept, such as a VECTOR.
             NoTransaction: The block has ended.
         """
         async with self._turn:

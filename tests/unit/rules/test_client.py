@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import json
 import logging
+import socket
 import subprocess
 import sys
 from concurrent.futures import Future
@@ -290,6 +291,24 @@ def test_a_client_that_is_closed_meanwhile_is_not_available(mode, monkeypatch):
     else:
         with pytest.raises(MemoryUnavailable, match="closed"):
             client.context({"userId": "ann"})
+
+
+def test_a_dns_that_fails_for_good_is_no_answer(monkeypatch):
+    """The driver raises a ValueError then, which must not reach an agent in OPTIONAL."""
+
+    def fail(*_, **__):
+        raise socket.gaierror(socket.EAI_FAIL, "Non-recoverable failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    uri = "bolt://neo4j.example"
+
+    with MemoryClient(ClientSettings(mode="OPTIONAL", uri=uri)) as memory:
+        assert memory.context({"userId": "ann"}) is None
+    with (
+        MemoryClient(ClientSettings(mode="REQUIRED", uri=uri)) as memory,
+        pytest.raises(MemoryUnavailable, match="gaierror"),
+    ):
+        memory.context({"userId": "ann"})
 
 
 def failing(mode):

@@ -136,6 +136,11 @@ class Connection:
             raise
         except (DriverError, Neo4jError, OSError) as error:
             raise _error_of(error) from error
+        except ValueError as error:
+            # If DNS fails for good, the driver raises this.
+            if not isinstance(error.__cause__, OSError):
+                raise
+            raise _error_of(error.__cause__) from error
         self._is_reached = True
         return found
 
