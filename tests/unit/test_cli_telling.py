@@ -254,6 +254,7 @@ def test_lines_are_chosen_by_process_number_and_call(run, log_folder):
     assert run("logs", "--lines", "0")[1] == ""
     [(_, about)] = events(run("logs", "--call", "c-1")[1])
     assert json.loads(about)["call"] == "c-1"
+    assert run("logs", "--call", "c-2") == (0, "", "No line has the call id `c-2`.\n")
 
 
 @pytest.mark.parametrize(

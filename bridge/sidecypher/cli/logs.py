@@ -14,7 +14,7 @@ import typer
 
 from sidecypher.cli.errors import UnknownProcess
 from sidecypher.cli.options import Config, Home
-from sidecypher.cli.output import show_text
+from sidecypher.cli.output import notes, show_text
 from sidecypher.host.settings import load_own_settings
 
 _POLL_SECONDS: Final = 0.2
@@ -61,7 +61,8 @@ def logs(
             if about is None or about.search(text):
                 yield f"{path.stem:<10} {text}"
 
-    for line in deque(new_lines(), maxlen=lines):
+    last = deque(new_lines(), maxlen=lines)
+    for line in last:
         show_text(line)
     if not offsets and not follow:
         named = f" of {' or '.join(f'`{name}`' for name in process)}" if process else ""
@@ -69,6 +70,8 @@ def logs(
             f"This home has no log{named}",
             hint="`sidecypher up` starts what writes logs; `--home` names another home.",
         )
+    if call and not last and not follow:
+        notes.print(f"No line has the call id `{call}`.", markup=False)
     while follow:
         sys.stdout.flush()
         sleep(_POLL_SECONDS)
