@@ -500,6 +500,14 @@ def test_values_are_parameters_of_the_statement():
     assert statement("kg.score", 3) == "CALL kg.score($a0, $a1, $a2)"
 
 
+def test_a_negative_number_is_told_how_to_be_written(run):
+    """`-5` looks like an option, so the hint has the `--` that ends the options."""
+    code, _, err = run("call", "kg.score", "-5")
+
+    assert code == 2
+    assert "hint: Write `--` before values that begin with `-`." in err
+
+
 def test_an_error_is_shown_with_its_cause_and_hint(capsys):
     """An error is its text and code, the end of the log or the cause, and the hint; no markup."""
     error = SidecypherError(

@@ -72,6 +72,7 @@ _HINTS: Final = {
 """Hint for each error number."""
 
 _QUOTED: Final = re.compile(r"'([^']*)'")
+_NEGATIVE: Final = re.compile(r"\ANo such option: -\.?\d")
 _MEANT: Final = re.compile(r"\.? (?:Did you mean (.+)\?|\(Possible options: (.+)\))$")
 
 
@@ -99,6 +100,8 @@ def not_understood(error: Any) -> NotUnderstood:
     meant = _MEANT.search(text)
     message = text[: meant.start()] if meant else text.rstrip(".")
     hint = f"Run `{error.ctx.command_path if error.ctx else 'sidecypher'} --help` for details."
+    if _NEGATIVE.match(text):
+        hint = f"Write `--` before values that begin with `-`. {hint}"
     if meant:
         nearest = " or ".join(f"`{name}`" for name in re.findall(r"[\w-]+", meant[1] or meant[2]))
         hint = f"Did you mean {nearest}? {hint}"
