@@ -143,6 +143,7 @@ class Consumer:
         """Work on a partition while its lease can be renewed, until it is to be given back."""
         partition = Partition(
             number,
+            consumer=self.name,
             redis=self._redis,
             writer=PartitionWriter(self._client, events_key(number), self.name),
             settings=self._settings,

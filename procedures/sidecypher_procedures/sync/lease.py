@@ -2,16 +2,19 @@
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine
-from typing import Any, Final
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, TypeVar
 
 from redis import RedisError
 from redis.asyncio.lock import Lock
+from redis.exceptions import LockError
 
 RENEWALS: Final = 3
 """How often a lease is renewed in the time that it holds."""
 
 _CANCEL_SECONDS: Final = 0.5
+
+_Answer = TypeVar("_Answer")
 
 
 async def acquired(redis: Any, key: str, name: str, seconds: float) -> Lock | None:
@@ -25,6 +28,32 @@ async def acquired(redis: Any, key: str, name: str, seconds: float) -> Lock | No
     """
     lease = Lock(redis, key, timeout=seconds, blocking=False, thread_local=False)
     return lease if await lease.acquire(token=name) else None
+
+
+async def change_under(
+    redis: Any, key: str, name: str, change: Callable[[Any], Awaitable[_Answer]], *watched: str
+) -> _Answer:
+    """Change Redis in one transaction, unless another process has the lease by now.
+
+    Args:
+        redis: An async client of Redis.
+        key: The key of the lease.
+        name: Its value while this process has the lease.
+        change: Reads what it needs from the pipeline that it gets, calls its `multi`, and adds
+            commands. It is called again if a key has changed meanwhile.
+        watched: Keys that `change` reads.
+
+    Raises:
+        LockError: Another process has the lease; nothing was changed.
+    """
+
+    async def fenced(pipe: Any) -> _Answer:
+        if await pipe.get(key) != name:
+            raise LockError("another process has the lease")
+        return await change(pipe)
+
+    answer: _Answer = await redis.transaction(fenced, key, *watched, value_from_callable=True)
+    return answer
 
 
 async def work_under(

@@ -19,6 +19,7 @@ from sidecypher_procedures.sync.dead_letters import (
     letter_of,
     parking,
 )
+from sidecypher_procedures.sync.lease import change_under
 from sidecypher_procedures.sync.settings import SyncSettings
 from sidecypher_procedures.sync.streams import (
     GROUP,
@@ -26,6 +27,7 @@ from sidecypher_procedures.sync.streams import (
     dead_key,
     events_key,
     in_order,
+    lease_key,
     parked_key,
 )
 from sidecypher_procedures.sync.trimming import trim_acknowledged
@@ -67,6 +69,7 @@ class Partition:
 
     Args:
         number: Number of the partition.
+        consumer: Value of the lease of the partition while this consumer has it.
         redis: An async client of Redis.
         log: Gets events and facts, never data of a user.
     """
@@ -75,12 +78,14 @@ class Partition:
         self,
         number: int,
         *,
+        consumer: str,
         redis: Any,
         writer: PartitionWriter,
         settings: SyncSettings,
         counts: Counts,
         log: Any,
     ) -> None:
+        self._consumer = consumer
         self._redis = redis
         self._writer = writer
         self._settings = settings
@@ -90,6 +95,7 @@ class Partition:
         self._stream = events_key(number)
         self._dead = dead_key(number)
         self._parked = parked_key(number)
+        self._lease = lease_key(number)
         self._waiting: dict[str, _Waiting] = {}
         self._trimmed_at = 0.0
 
@@ -98,6 +104,7 @@ class Partition:
 
         Raises:
             LeaseLost: Another consumer has claimed the partition.
+            LockError: Another consumer has the lease.
             RedisError: Redis does not answer.
         """
         await self._until_answered(self._writer.claim)
@@ -166,13 +173,22 @@ class Partition:
             try:
                 entries.append(Entry.read(position, fields))
             except ValueError as problem:
-                async with self._redis.pipeline(transaction=True) as pipe:
-                    pipe.xadd(self._dead, foreign_letter(position, fields, str(problem)))
-                    pipe.xack(self._stream, GROUP, position)
-                    await pipe.execute()
+                await self._set_aside(position, foreign_letter(position, fields, str(problem)))
                 self._counts.dead += 1
                 self._log.error("sync.foreign", position=position)
         return entries
+
+    async def _set_aside(self, position: str, letter: dict[str, str]) -> None:
+        async def move(pipe: Any) -> None:
+            pipe.multi()
+            pipe.xadd(self._dead, letter)
+            pipe.xack(self._stream, GROUP, position)
+
+        await self._change(move)
+
+    async def _change(self, change: Callable[[Any], Awaitable[_Answer]]) -> _Answer:
+        """Change dead letters and parked runs, unless another consumer has the lease by now."""
+        return await change_under(self._redis, self._lease, self._consumer, change, self._parked)
 
     async def _write(self, entries: Iterable[Entry]) -> None:
         """Write entries, and those that wait, as far as they can be."""
@@ -255,7 +271,9 @@ class Partition:
         self._waiting.pop(run_id, None)
         first = entries[0].event_id
         live = [entry for entry in entries if not entry.is_dead]
-        async with self._redis.pipeline(transaction=True) as pipe:
+
+        async def move(pipe: Any) -> None:
+            pipe.multi()
             pipe.hset(self._parked, run_id, parking(first, refused.code, refused.reason))
             for entry in live:
                 if entry is entries[0]:
@@ -263,7 +281,8 @@ class Partition:
                 else:
                     pipe.xadd(self._dead, letter_of(entry, BEHIND, _behind(first)))
             self._acknowledge(pipe, live)
-            await pipe.execute()
+
+        await self._change(move)
         self._counts.dead += len(live)
         self._log.error(
             "sync.parked", run=shown_id(run_id), code=refused.code, entries=len(entries)
@@ -283,7 +302,7 @@ class Partition:
             self._acknowledge(pipe, entries)
             return True
 
-        if not await self._redis.transaction(move, self._parked, value_from_callable=True):
+        if not await self._change(move):
             return False
         self._waiting.pop(run_id, None)
         self._counts.dead += len(entries)
@@ -307,8 +326,15 @@ class Partition:
             if parked is None or not json.loads(parked).get("requeued"):
                 # One of them was refused again, and has parked the run anew.
                 return
-        # Nobody else adds dead letters to this partition, so there are no others now.
-        await self._redis.hdel(self._parked, run_id)
+        await self._free(run_id)
+
+    async def _free(self, run_id: str) -> None:
+        async def remove(pipe: Any) -> None:
+            pipe.multi()
+            # Nobody else adds dead letters to this partition, so there are no others now.
+            pipe.hdel(self._parked, run_id)
+
+        await self._change(remove)
 
     async def _trim(self) -> None:
         """Remove the entries that every group has acknowledged."""

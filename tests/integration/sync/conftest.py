@@ -4,8 +4,10 @@ import asyncio
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -19,6 +21,8 @@ from sidecypher_procedures.sync.publisher import RunPublisher
 from sidecypher_procedures.sync.status import read_status
 
 PARTITIONS = 4
+
+PAUSING = Path(__file__).with_name("pausing.py")
 
 
 class Sync(Carrying):
@@ -88,6 +92,26 @@ def sync(server, redis_server, session, tmp_path):
     found = Sync(server, redis_server, session, tmp_path)
     yield found
     found.stop()
+
+
+@pytest.fixture
+def paused(sync):
+    """Start a consumer that is paused before a step until the block ends, and then finds out."""
+
+    def is_loss(line):
+        return "sync.lease_lost" in line and '"partition"' in line
+
+    @contextmanager
+    def start(method):
+        process = sync.launch(sys.executable, str(PAUSING), method)
+        wait_until(lambda: process.status() == psutil.STATUS_STOPPED)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGCONT)
+        wait_until(lambda: any(map(is_loss, sync.log.splitlines())))
+
+    return start
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from sidecypher_procedures.sync.streams import (
     dead_key,
     events_key,
     new_event_id,
+    parked_key,
     partition_of,
     viewer_key,
 )
@@ -257,6 +258,37 @@ def test_a_paused_consumer_writes_nothing_after_its_lease(sync):
     sync.publish(run, "message 4")
     sync.await_contents(run, texts(0, 1, 2, 3, 4))
     assert first.poll() is None
+
+
+@pytest.mark.slow
+def test_a_paused_consumer_parks_nothing_after_its_lease(sync, paused):
+    """A run that can be written by now is not parked by a consumer that could not write it."""
+    run = "not-there-yet"
+    sync.publish(run, "message 0")
+    with paused("_park"):
+        sync.runs.one("create", "test", {"id": run})
+        sync.start()
+        sync.await_contents(run, texts(0))
+    sync.publish(run, "message 1")
+    sync.await_contents(run, texts(0, 1))
+    assert not sync.dead(run)
+
+
+@pytest.mark.slow
+def test_a_paused_consumer_frees_no_run_after_its_lease(sync, paused):
+    """A run that another consumer has parked again stays parked: its order would change."""
+    run = sync.new_run()
+    parked = parked_key(partition_of(run, PARTITIONS))
+    sync.redis.hset(parked, run, json.dumps({"event": "dropped", "requeued": True}))
+    with paused("_free"):
+        sync.start()
+        wait_until(lambda: not sync.redis.hexists(parked, run))
+        taken = sync.publish(run, "message 0")
+        sync.publish(run, "other content", id=taken)
+        wait_until(lambda: sync.dead(run))
+    sync.publish(run, "message 1")
+    wait_until(lambda: len(sync.dead(run)) == 2)
+    assert sync.contents(run) == texts(0)
 
 
 @pytest.mark.slow

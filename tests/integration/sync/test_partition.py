@@ -52,6 +52,7 @@ async def test_what_a_consumer_reads_after_its_lease_is_written_in_its_place(syn
 def partition(redis, client, name, number):
     return Partition(
         number,
+        consumer=name,
         redis=redis,
         writer=PartitionWriter(client, events_key(number), name),
         settings=SyncSettings(),

@@ -16,7 +16,7 @@ from sidecypher_procedures.sync.changes.store import (
     fields_of,
     oldest_changes,
 )
-from sidecypher_procedures.sync.lease import RENEWALS, acquired, work_under
+from sidecypher_procedures.sync.lease import RENEWALS, acquired, change_under, work_under
 from sidecypher_procedures.sync.settings import SyncSettings
 from sidecypher_procedures.sync.streams import CHANGES, CHANGES_LEASE
 from sidecypher_procedures.sync.trimming import trim_acknowledged
@@ -108,15 +108,12 @@ class ChangePublisher:
             LockError: It has; nothing was added.
         """
 
-        async def queue(pipe: Any) -> None:
-            # Redis adds nothing if the lease changes from here on.
-            if await pipe.get(CHANGES_LEASE) != self._name:
-                raise LockError("another process publishes the changes")
+        async def add(pipe: Any) -> None:
             pipe.multi()
             for change in changes:
                 pipe.xadd(CHANGES, fields_of(change))
 
-        await self._redis.transaction(queue, CHANGES_LEASE)
+        await change_under(self._redis, CHANGES_LEASE, self._name, add)
 
     async def _look_after(self) -> None:
         """Every few seconds, count what waits and trim the stream."""
