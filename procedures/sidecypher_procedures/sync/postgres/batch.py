@@ -72,12 +72,9 @@ class Batch:
         gaps = await self._queue.gaps(lasts, [claim.id for claim in claims])
         for run_id, gap in gaps.items():
             runs[run_id] = [claim for claim in runs[run_id] if claim.id < gap.id]
-            if gap.is_parked:
-                await self._queue.park(run_id)
-            elif gap.is_waiting:
-                # What it waits for may be among the claimed rows.
-                await self._queue.wake(run_id)
-            self._has_done |= gap.is_waiting
+            if gap.is_waiting:
+                await self._queue.follow(run_id, gap.id)
+                self._has_done = True
         return {run: [*map(self._entry, runs[run])] for run in runs if run in locked and runs[run]}
 
     def _entry(self, claim: Claim) -> Entry:

@@ -26,10 +26,10 @@ _LOCK: Final = """
 """
 # Under the lock of the run, in a statement of its own: what others have committed is seen here.
 _GAPS: Final = """
-    SELECT mine.run_id, gap.id, gap.is_parked, gap.is_waiting
+    SELECT mine.run_id, gap.id, gap.is_waiting
     FROM unnest(%(runs)s::text[], %(lasts)s::bigint[]) AS mine (run_id, last)
     CROSS JOIN LATERAL (
-        SELECT id, next_at = 'infinity' AS is_parked, next_at > clock_timestamp() AS is_waiting
+        SELECT id, next_at > clock_timestamp() AS is_waiting
         FROM {}.outbox AS o
         WHERE o.run_id = mine.run_id AND o.id < mine.last AND o.id <> ALL(%(ids)s)
         ORDER BY o.id LIMIT 1
@@ -39,12 +39,20 @@ _DELETE: Final = "DELETE FROM {}.outbox WHERE id = ANY(%(ids)s)"
 
 # Others may hold rows of the run for a moment. These are found, and marked, when they are due.
 _MARK: Final = """
-    UPDATE {}.outbox SET next_at = {}
+    UPDATE {schema}.outbox SET next_at = {moment}
     WHERE id IN (
-        SELECT id FROM {}.outbox WHERE run_id = %(run)s AND dead_at IS NULL
+        SELECT id FROM {schema}.outbox WHERE run_id = %(run)s AND dead_at IS NULL
         FOR UPDATE SKIP LOCKED
     )
 """
+_LATER: Final = "clock_timestamp() + make_interval(secs => %(secs)s)"
+
+# A parent may be among the rows behind the one that waits for it.
+_AS_ROW: Final = """(
+    SELECT CASE WHEN waiting_since IS NULL OR next_at = 'infinity' THEN next_at
+        ELSE '-infinity' END
+    FROM {schema}.outbox WHERE id = %(row)s
+)"""
 _BURY: Final = """
     UPDATE {}.outbox
     SET dead_at = clock_timestamp(), code = %(code)s, reason = %(reason)s, next_at = 'infinity'
@@ -81,13 +89,11 @@ class Gap:
     """The first row of a run that is before claimed ones and is not claimed itself.
 
     Attributes:
-        is_parked: Whether its run is parked.
-        is_waiting: Whether it is to be tried later; true for a parked one, too.
+        is_waiting: Whether it is to be tried later, or its run is parked.
     """
 
     run_id: str
     id: int
-    is_parked: bool
     is_waiting: bool
 
 
@@ -143,11 +149,11 @@ class Queue:
 
     async def wait(self, run_id: str, seconds: float) -> None:
         """Let a run wait for some time."""
-        await self._mark("clock_timestamp() + make_interval(secs => %(secs)s)", run_id, seconds)
+        await self._mark(_LATER, run_id, secs=seconds)
 
-    async def wake(self, run_id: str) -> None:
-        """Let a run be due, and be tried at once."""
-        await self._mark("'-infinity'", run_id)
+    async def follow(self, run_id: str, row: int) -> None:
+        """Let a run wait as long as one of its rows; if that waits for a parent, try at once."""
+        await self._mark(_AS_ROW, run_id, row=row)
 
     async def park(self, run_id: str) -> None:
         """Let a run wait until somebody decides about its dead letter."""
@@ -157,11 +163,11 @@ class Queue:
         """Make a row a dead letter."""
         await self._run(_BURY, id=row, code=code, reason=reason)
 
-    async def _mark(self, moment: LiteralString, run_id: str, seconds: float = 0) -> None:
-        statement = sql.SQL(_MARK).format(
-            sql.Identifier(self._schema), sql.SQL(moment), sql.Identifier(self._schema)
-        )
-        await self._conn.execute(statement, {"run": run_id, "secs": seconds})
+    async def _mark(self, moment: LiteralString, run_id: str, **params: float) -> None:
+        schema = sql.Identifier(self._schema)
+        found = sql.SQL(moment).format(schema=schema)
+        statement = sql.SQL(_MARK).format(schema=schema, moment=found)
+        await self._conn.execute(statement, {"run": run_id, **params})
 
     async def _run(self, statement: LiteralString, **params: Any) -> list[dict[str, Any]]:
         query = sql.SQL(statement).format(sql.Identifier(self._schema))

@@ -265,6 +265,23 @@ def test_an_event_that_a_trigger_refuses_becomes_a_dead_letter(outbox, refused_t
 
 
 @pytest.mark.slow
+def test_later_events_do_not_shorten_the_pause_of_a_refused_one(outbox, refused_text):
+    """An event is tried again after its pause, which doubles, whatever comes behind it."""
+    run = outbox.new_run()
+    outbox.add(run, refused_text)
+    query = "SELECT attempts, extract(epoch FROM next_at)::float8 AS due FROM sidecypher.outbox"
+    due = {}
+    outbox.start()
+    while len(due) < 4:
+        outbox.add(run, "message 1")
+        tried, until = outbox.postgres.run(f"{query} ORDER BY id LIMIT 1")[0].values()
+        due |= {tried: until} if tried else {}
+    assert due[2] - due[1] >= 1.0
+    assert due[3] - due[2] >= 2.0
+    assert due[4] - due[3] >= 4.0
+
+
+@pytest.mark.slow
 def test_a_dead_letter_stays_dead_when_an_earlier_event_waits(outbox):
     """An event that was added before it, and is committed later, waits without waking it."""
     run = outbox.new_run()
