@@ -315,10 +315,12 @@ class Partition:
                 await self._write_letters(run_id)
 
     async def _write_letters(self, run_id: str) -> None:
-        letters = [
-            Entry.read(position, fields, is_dead=True)
-            async for position, fields in dead_letters(self._redis, self._number, run_id)
-        ]
+        letters = in_order(
+            [
+                Entry.read(position, fields, is_dead=True)
+                async for position, fields in dead_letters(self._redis, self._number, run_id)
+            ]
+        )
         for start in range(0, len(letters), self._settings.batch):
             part = letters[start : start + self._settings.batch]
             await write_runs({run_id: part}, self._append, self._hold)

@@ -142,6 +142,19 @@ def test_requeued_letters_are_written_before_newer_events(sync):
 
 
 @pytest.mark.slow
+def test_a_requeued_event_is_written_behind_its_parent(sync):
+    """A parent that came too late is a dead letter behind the event that has waited for it."""
+    run, parent = sync.new_run(), new_event_id()
+    sync.start(SIDECYPHER_SYNC_PARENT_SECONDS="0")
+    sync.publish(run, "message 1", parentIds=[parent])
+    wait_until(lambda: sync.dead(run))
+    sync.publish(run, "message 0", id=parent)
+    wait_until(lambda: len(sync.dead(run)) == 2)
+    sync.command("requeue", run)
+    sync.await_contents(run, texts(0, 1))
+
+
+@pytest.mark.slow
 def test_dropped_letters_are_gone_and_the_run_goes_on(sync):
     """One letter is dropped and the others requeued; or all are dropped."""
     run = sync.new_run()
