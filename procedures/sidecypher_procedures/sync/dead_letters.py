@@ -87,11 +87,15 @@ async def dead_letters(
 async def list_dead(redis: Any, partitions: int, run_id: str | None = None) -> list[DeadLetter]:
     """Return the dead letters of all runs or of one, in order within each run."""
     numbers = range(partitions) if run_id is None else [partition_of(run_id, partitions)]
-    return [
-        DeadLetter.read(position, fields)
-        for number in numbers
-        async for position, fields in dead_letters(redis, number, run_id)
-    ]
+    found = []
+    for number in numbers:
+        parked = await redis.hgetall(parked_key(number))
+        async for position, fields in dead_letters(redis, number, run_id):
+            why = json.loads(parked.get(fields.get("run"), "{}"))
+            # It may have been refused again since it became a dead letter.
+            latest = why if why.get("event") == fields.get("id") else {}
+            found.append(DeadLetter.read(position, {**fields, **latest}))
+    return found
 
 
 async def requeue(redis: Any, partitions: int, run_id: str) -> int:
@@ -103,8 +107,14 @@ async def requeue(redis: Any, partitions: int, run_id: str) -> int:
     Raises:
         NoDeadLetters: The run has none.
     """
-    number = partition_of(run_id, partitions)
     count = len(await list_dead(redis, partitions, run_id))
+    if not await _mark(redis, partition_of(run_id, partitions), run_id):
+        raise NoDeadLetters(f"The run `{shown_id(run_id)}` is not parked")
+    return count
+
+
+async def _mark(redis: Any, number: int, run_id: str) -> bool:
+    """Mark a run as requeued; return whether it is parked."""
 
     async def mark(pipe: Any) -> bool:
         why = await pipe.hget(parked_key(number), run_id)
@@ -113,13 +123,11 @@ async def requeue(redis: Any, partitions: int, run_id: str) -> int:
             pipe.hset(parked_key(number), run_id, json.dumps(json.loads(why) | {"requeued": True}))
         return why is not None
 
-    if not await redis.transaction(mark, parked_key(number), value_from_callable=True):
-        raise NoDeadLetters(f"The run `{shown_id(run_id)}` is not parked")
-    return count
+    return bool(await redis.transaction(mark, parked_key(number), value_from_callable=True))
 
 
 async def drop(redis: Any, partitions: int, run_id: str, event_id: str | None = None) -> int:
-    """Delete the dead letters of a run, or one of them. A run without any is parked no more.
+    """Delete the dead letters of a run, or one of them. The consumer frees a run without any.
 
     Returns:
         How many were deleted.
@@ -127,24 +135,17 @@ async def drop(redis: Any, partitions: int, run_id: str, event_id: str | None = 
     Raises:
         NoDeadLetters: The run has none, or none of this event.
     """
-    number = partition_of(run_id, partitions)
-
-    async def delete(pipe: Any) -> int:
-        letters = [each async for each in dead_letters(pipe, number, run_id)]
-        gone = [position for position, fields in letters if event_id in {None, fields.get("id")}]
-        pipe.multi()
-        if gone:
-            pipe.xdel(dead_key(number), *gone)
-        if len(gone) == len(letters):
-            pipe.hdel(parked_key(number), run_id)
-        return len(gone)
-
-    watched = dead_key(number), parked_key(number)
-    count = int(await redis.transaction(delete, *watched, value_from_callable=True))
-    if not count:
+    letters = await list_dead(redis, partitions, run_id)
+    gone = [each.position for each in letters if event_id in {None, each.event_id}]
+    if not gone:
         what = "no dead letters" if event_id is None else "no dead letter of this event"
         raise NoDeadLetters(f"The run `{shown_id(run_id)}` has {what}")
-    return count
+    number = partition_of(run_id, partitions)
+    count = await redis.xdel(dead_key(number), *gone)
+    if len(gone) == len(letters):
+        # Only the consumer knows whether another one has come meanwhile.
+        await _mark(redis, number, run_id)
+    return int(count)
 
 
 async def drop_foreign(redis: Any, partitions: int) -> int:

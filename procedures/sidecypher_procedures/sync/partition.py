@@ -209,6 +209,9 @@ class Partition:
 
     async def _hold(self, run_id: str, entries: list[Entry], refused: Refused) -> None:
         """Let a run wait until its first entry may be written, or park it."""
+        if entries[0].is_dead:
+            await self._park_again(run_id, entries[0], refused)
+            return
         now = time.monotonic()
         since, tries, pause = now, 1, _WAIT_SECONDS
         known = self._waiting.pop(run_id, None)
@@ -219,7 +222,7 @@ class Partition:
         else:
             may_wait = not refused.is_final and tries < MOST_DELIVERIES
             pause *= 2 ** (tries - 1)
-        if entries[0].is_dead or not may_wait:
+        if not may_wait:
             await self._park(run_id, entries, refused)
             return
         if not refused.is_early:
@@ -270,23 +273,36 @@ class Partition:
         """Park a run: its entries become dead letters, and so does what follows them."""
         self._waiting.pop(run_id, None)
         first = entries[0].event_id
-        live = [entry for entry in entries if not entry.is_dead]
 
         async def move(pipe: Any) -> None:
             pipe.multi()
             pipe.hset(self._parked, run_id, parking(first, refused.code, refused.reason))
-            for entry in live:
+            for entry in entries:
                 if entry is entries[0]:
                     pipe.xadd(self._dead, letter_of(entry, refused.code, refused.reason))
                 else:
                     pipe.xadd(self._dead, letter_of(entry, BEHIND, _behind(first)))
-            self._acknowledge(pipe, live)
+            self._acknowledge(pipe, entries)
 
         await self._change(move)
-        self._counts.dead += len(live)
+        self._counts.dead += len(entries)
         self._log.error(
             "sync.parked", run=shown_id(run_id), code=refused.code, entries=len(entries)
         )
+
+    async def _park_again(self, run_id: str, letter: Entry, refused: Refused) -> None:
+        """Park a run whose dead letter was refused again, unless that was dropped meanwhile."""
+
+        async def mark(pipe: Any) -> bool:
+            found = await pipe.xrange(self._dead, min=letter.position, max=letter.position)
+            pipe.multi()
+            if found:
+                why = parking(letter.event_id, refused.code, refused.reason)
+                pipe.hset(self._parked, run_id, why)
+            return bool(found)
+
+        if await self._change(mark):
+            self._log.error("sync.parked", run=shown_id(run_id), code=refused.code, entries=1)
 
     async def _bury(self, run_id: str, entries: Sequence[Entry]) -> bool:
         """Make entries of a parked run dead letters; do nothing if it is not parked any more."""

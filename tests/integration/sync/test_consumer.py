@@ -155,6 +155,21 @@ def test_a_requeued_event_is_written_behind_its_parent(sync):
 
 
 @pytest.mark.slow
+def test_a_requeued_event_that_is_refused_again_is_listed_with_the_new_reason(sync):
+    """It is tried once; `sync dead` tells why its run is parked now."""
+    run = "not-there-yet"
+    sync.start()
+    taken = sync.publish(run, "message 0")
+    wait_until(lambda: sync.dead(run))
+    assert sync.dead(run)[0].code == "SC-903"
+    sync.runs.one("create", "test", {"id": run})
+    sync.runs.one("append", run, {"id": taken, "type": "userMessage", "content": "other content"})
+    sync.command("requeue", run)
+    wait_until(lambda: sync.dead(run)[0].code == "SC-905")
+    assert "other" in sync.dead(run)[0].reason
+
+
+@pytest.mark.slow
 def test_dropped_letters_are_gone_and_the_run_goes_on(sync):
     """One letter is dropped and the others requeued; or all are dropped."""
     run = sync.new_run()
