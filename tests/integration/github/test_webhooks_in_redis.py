@@ -245,6 +245,23 @@ async def test_while_redis_is_away_the_file_of_the_home_takes_deliveries(redis, 
             redis.start()
 
 
+@awaited
+async def test_a_full_redis_gives_its_deliveries_back(redis, sidecars, monkeypatch):
+    """What waits in it is written and removed, although it takes no other delivery."""
+    monkeypatch.setattr(pipe, "PAUSE_SECONDS", 1000.0)
+    [context] = sidecars(1)
+    await context.put(["a1", "a2"], "a")
+    redis.client.config_set("maxmemory", "1")
+    try:
+        await context.put(["b1"], "b")
+        assert context.stored() == ["b1"]
+        async with context.writing():
+            await until(lambda: is_empty(redis))
+            await until(lambda: {*context.graph.written} == {"a1", "a2", "b1"})
+    finally:
+        redis.client.config_set("maxmemory", "0")
+
+
 @pytest.mark.parametrize("is_full", [False, True])
 @awaited
 async def test_what_redis_has_no_room_for_stays_in_the_file(redis, sidecars, monkeypatch, is_full):

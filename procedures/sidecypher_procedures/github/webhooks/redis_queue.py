@@ -45,6 +45,9 @@ local function first(repository)
 end
 """
 
+# All but `_PUT` go on while Redis has no memory left: they make room.
+_BOUNDED: Final = "#!lua flags=allow-oom\n" + _COMMON
+
 # Returns 0 if there is no room.
 _PUT: Final = (
     _COMMON
@@ -52,8 +55,9 @@ _PUT: Final = (
 local repository, id, event, payload, received_at, most = unpack(ARGV)
 if redis.call('EXISTS', hash(id)) == 1 then return 1 end
 if tonumber(redis.call('GET', bytes) or 0) + #payload > tonumber(most) then return 0 end
-redis.call('HSET', hash(id), 'event', event, 'payload', payload, 'received_at', received_at,
-    'failures', 0, 'due', 0)
+local stored = redis.pcall('HSET', hash(id), 'event', event, 'payload', payload,
+    'received_at', received_at, 'failures', 0, 'due', 0)
+if type(stored) == 'table' then return 0 end
 redis.call('INCRBY', bytes, #payload)
 redis.call('RPUSH', list(repository), id)
 if redis.call('HEXISTS', claims, repository) == 0 then
@@ -65,7 +69,7 @@ return 1
 
 # Returns nothing if no delivery is due that nobody has claimed.
 _TAKE: Final = (
-    _COMMON
+    _BOUNDED
     + """
 local token, claim = ARGV[1], tonumber(ARGV[2])
 local resting = {}
@@ -90,7 +94,7 @@ return false
 )
 
 _REMOVE: Final = (
-    _COMMON
+    _BOUNDED
     + """
 local repository, id = unpack(ARGV)
 if redis.call('LREM', list(repository), 1, id) == 1 then
@@ -101,7 +105,7 @@ end
 )
 
 _PUT_OFF: Final = (
-    _COMMON
+    _BOUNDED
     + """
 local repository, id, pause = ARGV[1], ARGV[2], tonumber(ARGV[3])
 if redis.call('EXISTS', hash(id)) == 0 then return end
@@ -115,7 +119,7 @@ end
 )
 
 _RELEASE: Final = (
-    _COMMON
+    _BOUNDED
     + """
 local token, repository, longest = ARGV[1], ARGV[2], tonumber(ARGV[3])
 if redis.call('HGET', claims, repository) ~= token then return end
@@ -128,7 +132,7 @@ else redis.call('ZADD', repositories, id and now or math.min(due, now + longest)
 )
 
 _KEEP: Final = (
-    _COMMON
+    _BOUNDED
     + """
 local token, claim = ARGV[1], tonumber(ARGV[2])
 for i = 3, #ARGV do
@@ -183,7 +187,8 @@ class RedisQueue:
         except RedisAway:
             raise WebhooksUnstored("Redis does not answer") from None
         if not has_room:
-            raise WebhooksUnstored(f"Redis holds more than {MOST_BYTES >> 20} MiB of deliveries")
+            limit = f"{MOST_BYTES >> 20} MiB of deliveries"
+            raise WebhooksUnstored(f"Redis has no memory left, or holds more than {limit}")
         self.arrived.set()
 
     @contextlib.contextmanager
