@@ -122,4 +122,9 @@ def kill_at(point, kills, proof, *, crashing, start):
         other.terminate()
         if dying.poll() is None:
             dying.terminate()
-        psutil.wait_procs([dying, other], 20)
+        _, left = psutil.wait_procs([dying, other], 20)
+        for process in left:
+            # One that had missed the signal would write all that is published from here on, and no
+            # process would come to its point.
+            process.kill()
+            process.wait()
