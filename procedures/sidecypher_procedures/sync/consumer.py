@@ -16,7 +16,7 @@ from redis.exceptions import LockError
 from sidecypher import BoltClient
 from sidecypher_procedures.sync.connection import check_partitions
 from sidecypher_procedures.sync.counts import Counts
-from sidecypher_procedures.sync.lease import RENEWALS, acquired, work_under
+from sidecypher_procedures.sync.lease import RENEWALS, WHEN_FULL, acquired, work_under
 from sidecypher_procedures.sync.partition import Partition
 from sidecypher_procedures.sync.settings import SyncSettings
 from sidecypher_procedures.sync.streams import CONSUMERS, PARTITIONS, events_key, lease_key
@@ -101,7 +101,8 @@ class Consumer:
 
     async def _check_partitions(self) -> None:
         number = self._settings.partitions
-        check_partitions(await self._redis.set(PARTITIONS, number, nx=True, get=True), number)
+        command = ("SET", PARTITIONS, number, "NX", "GET")
+        check_partitions(await self._redis.eval(WHEN_FULL, 0, *command), number)
 
     async def _take_share(self) -> None:
         """Take free partitions up to a fair share, and give back what is above it."""
@@ -125,8 +126,8 @@ class Consumer:
         """Tell the others of this consumer, and return how many there are."""
         # The clock of Redis: those of two machines may differ.
         seconds, _ = await self._redis.time()
-        async with self._redis.pipeline(transaction=True) as pipe:
-            pipe.zadd(CONSUMERS, {self.name: seconds})
+        async with self._redis.pipeline(transaction=False) as pipe:
+            pipe.eval(WHEN_FULL, 0, "ZADD", CONSUMERS, seconds, self.name)
             pipe.zremrangebyscore(CONSUMERS, "-inf", seconds - self._settings.lease_seconds)
             pipe.zcard(CONSUMERS)
             return max(1, int((await pipe.execute())[-1]))

@@ -12,9 +12,19 @@ from redis.exceptions import LockError
 RENEWALS: Final = 3
 """How often a lease is renewed in the time that it holds."""
 
+WHEN_FULL: Final = "#!lua flags=allow-oom\nreturn redis.call(unpack(ARGV))"
+"""A script that runs a small command although Redis has no memory left: a consumer makes room."""
+
 _CANCEL_SECONDS: Final = 0.5
 
 _Answer = TypeVar("_Answer")
+
+
+class _Lease(Lock):
+    async def do_acquire(self, token: str | bytes) -> bool:
+        milliseconds = int(1000 * (self.timeout or 0))
+        command = ("SET", self.name, token, "NX", "PX", milliseconds)
+        return bool(await self.redis.eval(WHEN_FULL, 0, *command))
 
 
 async def acquired(redis: Any, key: str, name: str, seconds: float) -> Lock | None:
@@ -26,7 +36,7 @@ async def acquired(redis: Any, key: str, name: str, seconds: float) -> Lock | No
         name: Value of the key while this process has the lease.
         seconds: How long the lease holds unless it is renewed.
     """
-    lease = Lock(redis, key, timeout=seconds, blocking=False, thread_local=False)
+    lease = _Lease(redis, key, timeout=seconds, blocking=False, thread_local=False)
     return lease if await lease.acquire(token=name) else None
 
 

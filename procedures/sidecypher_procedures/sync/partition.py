@@ -19,7 +19,7 @@ from sidecypher_procedures.sync.dead_letters import (
     letter_of,
     parking,
 )
-from sidecypher_procedures.sync.lease import change_under
+from sidecypher_procedures.sync.lease import WHEN_FULL, change_under
 from sidecypher_procedures.sync.settings import SyncSettings
 from sidecypher_procedures.sync.streams import (
     GROUP,
@@ -122,7 +122,8 @@ class Partition:
         groups = await self._redis.xinfo_groups(self._stream) if exists else []
         if not any(each["name"] == GROUP for each in groups):
             # From the first entry: what was published before the first consumer counts, too.
-            await self._redis.xgroup_create(self._stream, GROUP, id="0", mkstream=True)
+            command = ("XGROUP", "CREATE", self._stream, GROUP, "0", "MKSTREAM")
+            await self._redis.eval(WHEN_FULL, 0, *command)
 
     async def _recover(self, read: Iterable[Entry]) -> None:
         """Write what the consumer before had read and not acknowledged, one by one.
@@ -238,7 +239,8 @@ class Partition:
         """
         written = await self._until_answered(lambda: self._writer.append(runs))
         every = [entry for entries in runs.values() for entry in entries]
-        async with self._redis.pipeline(transaction=True) as pipe:
+        # A Redis that has no memory left refuses whatever is in a transaction.
+        async with self._redis.pipeline(transaction=False) as pipe:
             self._acknowledge(pipe, every)
             await pipe.execute()
         for run_id in runs:

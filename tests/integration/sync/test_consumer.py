@@ -8,6 +8,7 @@ import pytest
 from fix_waiting import promised, wait_until
 from integration.sync.carrying import listed_metrics
 
+from sidecypher_procedures.sync.errors import RedisUnavailable
 from sidecypher_procedures.sync.streams import (
     dead_key,
     events_key,
@@ -345,6 +346,22 @@ def test_events_go_on_after_redis_was_away(sync, redis_server):
     redis_server.start()
     sync.publish(run, "message 2")
     sync.await_contents(run, texts(0, 1, 2))
+
+
+@pytest.mark.slow
+def test_a_consumer_makes_room_in_a_full_redis(sync):
+    """Redis may be full because no consumer ran; one that starts then writes what is there."""
+    run = sync.new_run()
+    sync.publish(run, "message 0")
+    sync.redis.config_set("maxmemory", 1)
+    try:
+        with pytest.raises(RedisUnavailable, match="no memory"):
+            sync.publish(run, "message 1")
+        sync.start()
+        sync.await_contents(run, texts(0))
+        wait_until(lambda: all(each.lag == each.pending == 0 for each in sync.status()))
+    finally:
+        sync.redis.config_set("maxmemory", 0)
 
 
 def test_the_status_tells_lag_and_owners(sync):
