@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from sidecypher_procedures.sync.settings import SyncSettings
+    from sidecypher_procedures.sync.status import PartitionStatus
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown")
 for each in (watch, unwatch, watched):
@@ -66,9 +67,12 @@ def status(as_json: AsJson = False) -> None:
     """
     from dataclasses import asdict  # noqa: PLC0415
 
-    from sidecypher_procedures.sync.status import read_status  # noqa: PLC0415
+    def read(redis: Any, settings: SyncSettings) -> Awaitable[list[PartitionStatus]]:
+        from sidecypher_procedures.sync.status import read_status  # noqa: PLC0415 - it needs redis
 
-    found = _in_redis(lambda redis, settings: read_status(redis, settings.partitions))
+        return read_status(redis, settings.partitions)
+
+    found = _in_redis(read)
     rows = [asdict(each) for each in found]
     if as_json:
         show_json(rows)
