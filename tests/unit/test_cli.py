@@ -231,6 +231,7 @@ def test_a_misspelt_command_or_option_is_told_what_was_meant(run, arguments, mea
         (["status", "--wings"], "No such option: --wings", " status"),
         (["call"], "Missing argument `name`", " call"),
         (["runs", "show"], "Missing argument `run`", " runs show"),
+        (["up", "--lane", "old"], "Invalid value for `--lane`: `old` is not one of", " up"),
         (["migrate", "fly"], "No such command `fly`", " migrate"),
         (["migrate", "--json", "info"], "Invalid value: Put options after", " migrate"),
     ],

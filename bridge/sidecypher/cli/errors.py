@@ -96,7 +96,7 @@ def not_understood(error: Any) -> NotUnderstood:
     Args:
         error: A usage error of Typer; the type has no public name.
     """
-    text = _QUOTED.sub(r"`\1`", error.format_message())
+    text = _QUOTED.sub(r"`\1`", error.format_message()).replace(": Value error, ", ": ")
     meant = _MEANT.search(text)
     message = text[: meant.start()] if meant else text.rstrip(".")
     hint = f"Run `{error.ctx.command_path if error.ctx else 'sidecypher'} --help` for details."
