@@ -81,7 +81,10 @@ class MemoryUnavailable(ClientError):
     """Neo4j, or the `rules` procedures in it, did not answer as they should."""
 
     code = "SC-811"
-    default_hint = "Check with `sidecypher status` that Neo4j and the sidecar are running."
+    default_hint = (
+        "Check that Neo4j and the sidecar are running, and that NEO4J_URI names that Neo4j; "
+        "`sidecypher status` shows the address of the embedded one."
+    )
 
 
 class JudgeUnavailable(ClientError):
