@@ -120,6 +120,11 @@ def reported_loss() -> Iterator[None]:
         yield
     except DriverError as error:
         raise GraphUnavailable(f"Neo4j did not answer: {message_of(error)}") from None
+    except ValueError as error:
+        # If DNS fails for good, the driver raises this.
+        if not isinstance(error.__cause__, OSError):
+            raise
+        raise GraphUnavailable(f"Neo4j did not answer: {error}") from None
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import signal
+import socket
 import subprocess
 import sys
 
@@ -499,6 +500,22 @@ def test_values_are_parameters_of_the_statement():
     """The statement has the name and parameters; no value is ever written into it."""
     assert statement("kg.score", 0) == "CALL kg.score()"
     assert statement("kg.score", 3) == "CALL kg.score($a0, $a1, $a2)"
+
+
+@pytest.mark.parametrize("command", [("call", "kg.score"), ("migrate",), ("cypher", "RETURN 1")])
+def test_a_dns_that_fails_for_good_is_an_error(run, monkeypatch, command):
+    """The driver raises a ValueError then, which must not become a traceback."""
+
+    def fail(*_, **__):
+        raise socket.gaierror(socket.EAI_FAIL, "Non-recoverable failure in name resolution")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+
+    code, _, err = run(*command, SIDECYPHER_NEO4J_URI="bolt://neo4j.example")
+
+    assert code == 1
+    assert err.startswith("error: ")
+    assert "neo4j.example" in err
 
 
 def test_a_negative_number_is_told_how_to_be_written(run):

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 import neo4j
 import typer
-from neo4j.exceptions import DriverError, Neo4jError
+from neo4j.exceptions import DriverError, Neo4jError, ServiceUnavailable
 
 from sidecypher.cli.options import AsJson, Config, Database, Home
 from sidecypher.cli.output import show_json, show_next, show_table, working
@@ -83,6 +83,13 @@ def call_procedure(
         raise CallError(
             f"`{name}` returned no rows: {getattr(error, 'message', None) or type(error).__name__}",
             code=getattr(error, "code", None) or type(error).__name__,
+        ) from None
+    except ValueError as error:
+        # If DNS fails for good, the driver raises this.
+        if not isinstance(error.__cause__, OSError):
+            raise
+        raise CallError(
+            f"`{name}` returned no rows: {error}", code=ServiceUnavailable.__name__
         ) from None
 
 
