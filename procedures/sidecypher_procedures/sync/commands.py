@@ -23,7 +23,6 @@ app.add_typer(postgres.app, name="postgres")
 
 SERVICE = Service("sync", command=("sync", "run"), variable="SIDECYPHER_REDIS_URL")
 
-Run = Annotated[str, typer.Argument(help="Use the run with this id.")]
 _Answer = TypeVar("_Answer")
 
 
@@ -117,7 +116,7 @@ def dead(
 
 
 @app.command()
-def requeue(run: Run, as_json: AsJson = False) -> None:
+def requeue(run: postgres.Run, as_json: AsJson = False) -> None:
     """Write the dead letters of a run again.
 
     The consumer writes them in order, before newer events of the run. Do this when the reason is
@@ -130,7 +129,7 @@ def requeue(run: Run, as_json: AsJson = False) -> None:
     from sidecypher_procedures.sync.dead_letters import requeue  # noqa: PLC0415
 
     count = _in_redis(lambda redis, settings: requeue(redis, settings.partitions, run))
-    _show_count(count, "requeued", as_json=as_json)
+    postgres.show_count(count, "requeued", as_json=as_json)
 
 
 @app.command()
@@ -161,7 +160,7 @@ def drop(
         count = _in_redis(lambda redis, settings: drop_foreign(redis, settings.partitions))
     else:
         count = _in_redis(lambda redis, settings: drop(redis, settings.partitions, run, event))
-    _show_count(count, "dropped", as_json=as_json)
+    postgres.show_count(count, "dropped", as_json=as_json)
 
 
 def _in_redis(work: Callable[[Any, SyncSettings], Awaitable[_Answer]]) -> _Answer:
@@ -174,13 +173,6 @@ def _in_redis(work: Callable[[Any, SyncSettings], Awaitable[_Answer]]) -> _Answe
 
     settings = SyncSettings.load()
     return ask_redis(url, lambda redis: work(redis, settings))
-
-
-def _show_count(count: int, what: str, *, as_json: bool) -> None:
-    if as_json:
-        show_json({what: count})
-    else:
-        typer.echo(f"{what}: {count}")
 
 
 def _cell(value: object) -> object:

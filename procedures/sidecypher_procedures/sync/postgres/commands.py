@@ -138,7 +138,7 @@ def requeue(run: Run, as_json: AsJson = False) -> None:
     from sidecypher_procedures.sync.postgres.dead_letters import requeue  # noqa: PLC0415
 
     count = _ask(url, lambda conn, schema: requeue(conn, schema, run))
-    _show_count(count, "requeued", as_json=as_json)
+    show_count(count, "requeued", as_json=as_json)
 
 
 @app.command()
@@ -161,10 +161,11 @@ def drop(
     from sidecypher_procedures.sync.postgres.dead_letters import drop  # noqa: PLC0415
 
     count = _ask(url, lambda conn, schema: drop(conn, schema, run, event))
-    _show_count(count, "dropped", as_json=as_json)
+    show_count(count, "dropped", as_json=as_json)
 
 
-def _show_count(count: int, what: str, *, as_json: bool) -> None:
+def show_count(count: int, what: str, *, as_json: bool) -> None:
+    """Print how many events a command has changed."""
     if as_json:
         show_json({what: count})
     else:
