@@ -35,7 +35,7 @@ def family_rows():
 
 def figure_rows():
     parts = {
-        **{f"set {name}": independent_pairs(name) for name in "abcd"},
+        **{f"set {name}": independent_pairs(name) for name in "abcde"},
         "held apart": pairs("held"),
         "open": pairs("open"),
         "hard": hard_pairs(),

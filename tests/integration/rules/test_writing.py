@@ -159,7 +159,7 @@ def test_contradictions_tell_their_evidence(rules):
 
     assert (row["ruleId"], row["otherId"]) == (casual["id"], formal["id"])
     assert row["extractionId"] == casual["extractionId"]
-    assert (row["detector"], row["detectorVersion"]) == ("slots", "4")
+    assert (row["detector"], row["detectorVersion"]) == ("slots", "5")
     assert "formal" in row["reason"]
 
 

@@ -11,7 +11,7 @@ from sidecypher_procedures.rules.detector.vocabulary import vocabulary
 # Of the slots that were held apart from development. A text with an unknown word has no slot.
 PRECISION, RECALL = 0.99, 0.8
 # Of texts by others, who had not seen the vocabulary.
-INDEPENDENT_PRECISION, INDEPENDENT_RECALL = 0.96, 0.44
+INDEPENDENT_PRECISION, INDEPENDENT_RECALL = 0.98, 0.52
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_conflicts_in_texts_by_others(name):
     assert recall >= INDEPENDENT_RECALL
 
 
-@pytest.mark.parametrize("name", ["a", "b", "c", "d"])
+@pytest.mark.parametrize("name", ["a", "b", "c", "d", "e"])
 def test_no_opposite_is_the_same(name):
     """A rule is never swallowed by one that says something else."""
     wrong = [

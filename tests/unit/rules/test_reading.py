@@ -10,7 +10,7 @@ from sidecypher_procedures.rules import detector
 from sidecypher_procedures.rules.detector.comparison import VERSION, compare, read_parts, read_text
 from sidecypher_procedures.rules.detector.vocabulary import canonical
 
-DATA = {"4": "2b0b882aac74148e"}
+DATA = {"5": "bf59e8ae3f097762"}
 
 
 def parts(text):
@@ -70,6 +70,7 @@ def test_texts_that_are_understood(text, read):
         "Use tabs or spaces",
         "Neither emojis nor exclamation marks",
         "Use 2-3 examples",
+        "Write about Apollo in a formal tone",
         "I don't mind emojis",
         "The formal verification of the kernel was a success",
         "Explain the French revolution to me",

@@ -64,6 +64,18 @@ def verdict(one, other):
         ("Composition beats inheritance", "Inheritance over composition"),
         ("Weekly reports", "Send a report every day"),
         ("Test the parser, my boss insists", "Don't test the parser"),
+        ("Ask before deleting files", "Delete old files, no need to ask"),
+        ("Never push unless I tell you to", "Push as soon as the tests pass"),
+        ("Don't ask, just commit", "Never commit without asking"),
+        ("You may install packages", "Don't install anything"),
+        ("Keep ticket numbers out of commit messages", "Put ticket numbers in commit messages"),
+        ("Imports go before constants", "Constants go before imports"),
+        ("No nuts", "Add walnuts"),
+        ("No sign-off in emails", "Sign emails with Kind regards"),
+        ("Tables instead of lists", "Lists instead of tables"),
+        ("No emojis in your messages", "Sprinkle a few emojis in"),
+        ("Never use emojis", "Use emojis liberally, it is livelier"),
+        ("Close letters with Sincerely", "Letters close with Kind regards"),
     ],
 )
 def test_contradictions_in_words_without_a_slot(one, other):
@@ -106,6 +118,13 @@ def test_contradictions_in_words_without_a_slot(one, other):
         ("Temperatures in Celsius", "Distances in miles"),
         ("There's no reason not to use emojis", "You can use emojis"),
         ("Plain text only, my client shows raw markdown", "No markdown"),
+        ("Ask before installing packages", "Install packages with npm"),
+        ("Never push unless I tell you to", "Push after I approve it"),
+        ("Don't call me", "Call my wife on Mondays"),
+        ("No walnuts", "Nuts are fine"),
+        ("No shellfish", "Prawns, crabs, mussels: all of that is off the menu"),
+        ("No emojis", "nevr use emojis"),
+        ("No emojis", "emojis begone"),
     ],
 )
 def test_what_only_looks_like_a_contradiction(one, other):
@@ -168,7 +187,7 @@ def test_slots_of_the_user(tmp_path):
     ).stdout.split()
 
     assert found[0] == "conflict"
-    assert found[1].startswith("4+")
+    assert found[1].startswith("5+")
 
 
 @pytest.mark.parametrize(

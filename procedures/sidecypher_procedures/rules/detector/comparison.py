@@ -23,7 +23,7 @@ from sidecypher_procedures.rules.detector.vocabulary import (
 
 DETECTOR: Final = "slots"
 """Name of this detector in recorded contradictions."""
-VERSION: Final = "4"
+VERSION: Final = "5"
 """Version of the detector; changes if the same two rules may get another verdict."""
 
 
@@ -325,10 +325,11 @@ def compare(a: Reading, b: Reading) -> Verdict:
         return _by_text(a, b)
     if (a.slot, a.object, a.condition) == (b.slot, b.object, b.condition):
         verdict = _by_value(a, b)
-        wanted = a.polarity == b.polarity
-        if verdict.kind == "conflict" and wanted and ranks(a.text) and ranks(b.text):
-            # "A over B" and "C over D" can both hold.
-            return _by_text(a, b)
+        if a.polarity == b.polarity and ranks(a.text) and ranks(b.text):
+            # "A over B" and "C over D" can both hold, "A over B" and "B over A" cannot.
+            by_text = _by_text(a, b)
+            if "conflict" in {verdict.kind, by_text.kind}:
+                return by_text
         return verdict
     reason = _in_words(a, b)
     if reason:

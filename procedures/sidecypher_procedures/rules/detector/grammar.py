@@ -428,7 +428,7 @@ def _finish(marks: Sequence[Mark], found: Finding, parts: Sequence[Clause]) -> P
     for place, mark in enumerate(marks):
         if place in found.used or place in outside:
             continue
-        if not mark.known:
+        if not mark.known or _is_of_other_slots(mark):
             return None
         if "hedge" in mark.entry.roles:
             return None
@@ -448,6 +448,12 @@ def _finish(marks: Sequence[Mark], found: Finding, parts: Sequence[Clause]) -> P
         found.positive,
         " + ".join(sorted(names)),
     )
+
+
+def _is_of_other_slots(mark: Mark) -> bool:
+    """Return whether a word is known only as a value of slots that the text does not name."""
+    entry = mark.entry
+    return bool(entry.values) and not (entry.roles or entry.topics or entry.context)
 
 
 _ONLY: Final = {"only", "just", "solely", "exclusively"}

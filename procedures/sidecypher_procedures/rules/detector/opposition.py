@@ -10,11 +10,19 @@ from itertools import pairwise, product
 from typing import Final
 
 from sidecypher_procedures.rules.detector.statements import Statement, statements
-from sidecypher_procedures.rules.detector.tokens import AFTER, ALONE, BEFORE, UNASKED, everyday
+from sidecypher_procedures.rules.detector.tokens import (
+    AFTER,
+    ALONE,
+    BEFORE,
+    UNASKED,
+    everyday,
+    kinds_of,
+)
 from sidecypher_procedures.rules.detector.values import interval
 from sidecypher_procedures.rules.detector.vocabulary import vocabulary
 
 _SOFT: Final = {"permission", "waiver"}
+_MOST_SPECIAL: Final = 1
 _SOME: Final = {"exactly", "at least", "about", "between"}
 _ORDER: Final = [frozenset({BEFORE}), frozenset({AFTER})]
 
@@ -27,8 +35,8 @@ def topics_of(text: str) -> frozenset[str]:
         >>> sorted(topics_of("Squash commits before the release"))
         ['befor', 'commit', 'merge_method', 'releas']
     """
-    words = (word for each in statements(text) for word in each.all | each.condition)
-    return frozenset(map(_topic, words))
+    words = {word for each in statements(text) for word in each.all | each.condition}
+    return frozenset(map(_topic, words.union(*map(kinds_of, words))))
 
 
 def ranks(text: str) -> bool:
@@ -72,9 +80,11 @@ def _opposed(a: Statement, b: Statement) -> str:
 
 
 def _other_time(a: Statement, b: Statement) -> str:
-    """Compare "tests before the code" with "tests after the code"."""
+    """Compare "A before B" with "A after B" and "B before A"."""
     differ = [a.condition - b.condition, b.condition - a.condition]
-    if a.wanted and b.wanted and a.all == b.all and differ in (_ORDER, _ORDER[::-1]):
+    other_order = a.all == b.all and differ in (_ORDER, _ORDER[::-1])
+    swapped = any((a.all | order, b.all | order) == (b.condition, a.condition) for order in _ORDER)
+    if a.wanted and b.wanted and (other_order or swapped):
         return "they exclude each other: after and before"
     return ""
 
@@ -83,7 +93,8 @@ def _refused(yes: Statement, no: Statement) -> str:
     """Compare what one statement asks for with what the other one refuses."""
     if {yes.strength, no.strength} == _SOFT or not _same_amounts(yes, no):
         return ""
-    if no.condition == {UNASKED} and (yes.strength == "permission" or ALONE in yes.content):
+    yes = _general(yes, no)
+    if no.condition == {UNASKED} and _is_unasked(yes, no):
         yes = replace(yes, content=yes.content - {ALONE}, condition=no.condition)
     if yes.condition != no.condition and not (_is_ordered(yes) and not no.condition):
         return ""
@@ -91,16 +102,50 @@ def _refused(yes: Statement, no: Statement) -> str:
         # "A over B" and "B over C" can both hold, "A over B" and "B over A" cannot.
         return ""
     inside = (
-        no.content <= yes.content
-        and no.place <= yes.all
+        no.content <= yes.all
+        and not no.content.isdisjoint(yes.content)
+        and no.place <= yes.all | yes.topics
         and yes.place <= no.all
-        and not yes.unknown - no.content
-        and not _is_compound(yes, no)
-        and not (no.content <= everyday().actions and no.content != yes.content)
+        and _is_understood(yes, no)
+        and len(_special(yes, no)) <= _MOST_SPECIAL
+        and (no.universal or not _is_other(yes, no))
     )
     if inside or yes.all == no.all:
         return f"one refuses what the other asks for: {', '.join(sorted(no.all))}"
     return ""
+
+
+def _is_understood(yes: Statement, no: Statement) -> bool:
+    """Return whether no unknown word of a wish may be a "not" that stands before the rest."""
+    if yes.unknown <= no.content:
+        return True
+    first = next(filter(None, yes.order), "")
+    return first not in yes.unknown and "" in yes.order
+
+
+def _general(yes: Statement, no: Statement) -> Statement:
+    """Return what is asked for, with a general word for a special one where that is refused."""
+    refused = no.content - yes.content
+    general = {word: min(kinds_of(word) & refused, default="") for word in yes.content}
+    if not any(general.values()):
+        return yes
+    content = frozenset(general[word] or word for word in yes.content)
+    return replace(yes, content=content)
+
+
+def _special(yes: Statement, no: Statement) -> frozenset[str]:
+    """Return what makes a wish more special than a refusal: neither its verbs nor degrees."""
+    known = everyday()
+    return yes.content - no.content - known.actions - known.contrasts.keys()
+
+
+def _is_unasked(yes: Statement, no: Statement) -> bool:
+    """Return whether a wish is to be followed each time, and not only after somebody was asked."""
+    if yes.strength == "permission" or ALONE in yes.content:
+        return True
+    if yes.condition:
+        return _is_ordered(yes) and yes.condition.isdisjoint(everyday().consent)
+    return yes.all == no.all
 
 
 def _is_ordered(said: Statement) -> bool:
@@ -115,9 +160,20 @@ def _same_amounts(yes: Statement, no: Statement) -> bool:
     return not no.amounts and all(operator in _SOME for operator, _ in yes.amounts)
 
 
+def _is_other(yes: Statement, no: Statement) -> bool:
+    """Return whether what is asked for is another thing, or the same done to another thing."""
+    only_verbs = no.content <= everyday().actions and no.content != yes.content
+    return only_verbs or _is_compound(yes, no)
+
+
 def _is_compound(yes: Statement, no: Statement) -> bool:
-    """Return whether the refused words are only part of a name: "meat" of "meat substitutes"."""
+    """Return whether the refused words are only part of a name: "meat" of "meat substitutes".
+
+    A value of a slot keeps its meaning before other words.
+    """
     last = next((word for word in reversed(no.order) if word), "")
+    if "=" in last:
+        return False
     extra = yes.content - no.content - everyday().contrasts.keys()
     return any(first == last and second in extra for first, second in pairwise(yes.order))
 
@@ -127,12 +183,13 @@ def _apart(a: Statement, b: Statement) -> str:
     if a.amounts != b.amounts:
         return ""
     ours, theirs = a.all - b.all, b.all - a.all
+    shared = (a.all | a.topics) & (b.all | b.topics)
     for x, y in product(sorted(ours), sorted(theirs)):
         if not _exclude(x, y) or ((x in a.place or y in b.place) and _is_place(x)):
             continue
         rest = (ours | theirs) - {x, y} - _actions(a, b)
         narrows = rest & (a.place | b.place | a.unknown | b.unknown)
-        if not rest or (a.all & b.all and len(rest) == 1 and not narrows):
+        if not rest or (shared and len(rest) == 1 and not narrows):
             return f"they exclude each other: {min(x, y)} and {max(x, y)}"
     return ""
 

@@ -35,6 +35,7 @@ _AND: Final = {"and", "or", "nor"}
 _MOST_STATEMENTS: Final = 20
 _LONGEST_TOPIC: Final = 4
 _RANKED: Final = 2
+_ANYTHING: Final = {"anything", "anyone", "anybody", "at all"}
 _SAYING: Final = {"verb", "not", "avoid", "negative", "permission", "waiver"}
 
 
@@ -51,6 +52,8 @@ class Statement:
             or the worse of two ("tabs over spaces").
         amounts: Its numbers, as operator and value.
         beside: The content of the other one of two that are ranked.
+        topics: The words of it that only name the slot of a value.
+        universal: Whether it is about all objects of its verb: "do not install anything".
         order: Content in the order of the text, with an empty text for a word without meaning.
         unknown: The content that no table has, which may be a "not" of another language.
     """
@@ -62,6 +65,8 @@ class Statement:
     strength: str = ""
     amounts: tuple[tuple[str, str], ...] = ()
     beside: frozenset[str] = frozenset()
+    topics: frozenset[str] = frozenset()
+    universal: bool = False
     order: tuple[str, ...] = ()
     unknown: frozenset[str] = frozenset()
 
@@ -119,6 +124,8 @@ def _of_sentence(sentence: str) -> list[Statement]:
     found: list[Statement] = []
     parts = [tokens(each, sentence) for each in _PARTS.split(_BUT.sub(", ", rest))]
     parts = [each for part in _listed([each for each in parts if each]) for each in _paired(part)]
+    # "Delete files without asking" is about an action, and refuses no files.
+    unasked = any(each.content == UNASKED for part in parts for each in part)
     for number, part in enumerate(parts):
         if part[0].roles & {"wide", "exception"} and (number < len(parts) - 1 or not _says(part)):
             condition |= _condition(part)
@@ -126,17 +133,42 @@ def _of_sentence(sentence: str) -> list[Statement]:
             place |= contents(part)
         elif _is_read(part, found):
             refused = bool(found) and not found[-1].wanted and not _begins(part)
-            read = _of_part(part, refused=refused and part[0].text != "and")
+            refused = refused and part[0].text != "and"
+            read = _of_part(part, refused=refused, unasked=unasked)
             if part[0].text == "not" and read:
                 # "Tabs, not spaces in emails" asks for tabs in emails.
                 found = [replace(each, place=each.place or read[-1].place) for each in found]
+            if _is_verdict(part, read):
+                # "Prawns, crabs: all of that is off the menu" refuses what is before.
+                found = [replace(each, wanted=not each.wanted) for each in found]
             found += read
+    if len(found) > 1 and any(_is_unasked(each) for each in found):
+        # "Delete files, no need to ask" is "delete files without asking".
+        found = [
+            replace(each, content=each.content | {UNASKED})
+            for each in found
+            if not _is_unasked(each)
+        ]
     return [
         _placed(
             _asked(replace(each, place=each.place | place, condition=each.condition | condition))
         )
         for each in found
     ]
+
+
+def _is_verdict(part: Sequence[Token], read: Sequence[Statement]) -> bool:
+    """Return whether a part only says no to what is before it."""
+    return any("predicate" in each.roles for each in part) and not any(
+        each.content or each.wanted for each in read
+    )
+
+
+def _is_unasked(said: Statement) -> bool:
+    """Return whether a statement says no more than "without asking"."""
+    if said.condition or said.place:
+        return False
+    return said.content == {UNASKED} or (said.content == {ASK} and not said.wanted)
 
 
 def _is_read(part: Sequence[Token], found: Sequence[Statement]) -> bool:
@@ -217,6 +249,8 @@ def _goes_on(tail: Sequence[Token]) -> bool:
 
 def _begins(found: Sequence[Token]) -> bool:
     """Return whether a part begins a statement of its own: its first words say yes or no."""
+    if "break" in found[0].roles:
+        return True
     first = next((each for each in found if each.content or each.roles & _SAYING), None)
     return first is not None and bool(first.roles & _SAYING) and not first.entry.context
 
@@ -260,10 +294,14 @@ class _Draft:
         """Return the statement, without the words that only name the slot of a value."""
         said, place = self.tokens, self.place
         slots = _slots([*said, *place])
+        topics = contents(each for each in [*said, *place] if _names(each, slots))
         said = [each for each in said if not _names(each, slots)]
         place = [each for each in place if not _names(each, slots)]
         if not contents(said):
-            said, place = place, []
+            # "Dates in ISO format for commits" is about ISO format, in commits.
+            values = [each for each in place if _slots([each])]
+            said = values or place
+            place = [each for each in place if each not in said]
         return Statement(
             content=contents(said),
             wanted=not self.negative,
@@ -271,6 +309,8 @@ class _Draft:
             condition=_condition(self.condition),
             strength="waiver" if self.negative and self.strength == "permission" else self.strength,
             amounts=measured,
+            topics=topics,
+            universal=any(each.text in _ANYTHING for each in self.tokens),
             order=tuple(each.content for each in said),
             unknown=contents(each for each in [*said, *place] if not each.known),
         )
@@ -278,6 +318,16 @@ class _Draft:
 
 def _asked(said: Statement) -> Statement:
     """Read "ask before you push" as "do not push unasked", which "push without asking" opposes."""
+    if said.content == {UNASKED} and BEFORE in said.condition:
+        # "No need to ask before you push" allows "push without asking".
+        return replace(
+            said,
+            content=said.condition - {BEFORE},
+            wanted=True,
+            condition=frozenset({UNASKED}),
+            strength="permission",
+            order=(),
+        )
     if UNASKED in said.content:
         return replace(said, content=said.content - {UNASKED}, condition=said.condition | {UNASKED})
     if NEEDS_APPROVAL in said.content:
@@ -343,24 +393,23 @@ _RANKING: Final = {
 }
 
 
-def _of_part(found: Sequence[Token], *, refused: bool) -> list[Statement]:
+def _of_part(found: Sequence[Token], *, refused: bool, unasked: bool) -> list[Statement]:
     """Read a part of a sentence between two commas."""
     if any("past" in each.roles for each in found) or found[0].text == "between":
         return []
-    return _change(found) or _Reader(found, refused=refused).read()
+    return _change(found) or _Reader(found, refused=refused, unasked=unasked).read()
 
 
 class _Reader:
     """Reads the tokens of a part from left to right."""
 
-    def __init__(self, found: Sequence[Token], *, refused: bool) -> None:
+    def __init__(self, found: Sequence[Token], *, refused: bool, unasked: bool) -> None:
         self._tokens = found
         self._drafts = [_Draft(negative=refused)]
         # Where words go: into the statement, its place or its condition.
         self._into = "tokens"
         self._ranks = any(each.text in _RANKING for each in found)
-        # "Delete files without asking" is about an action, and refuses no files.
-        self._unasked = any(each.content == UNASKED for each in found)
+        self._unasked = unasked
         self._separable = separable_verb([each.entry for each in found])
 
     def read(self) -> list[Statement]:

@@ -1,6 +1,7 @@
 """Division of a text into known phrases, of slots and of everyday words, and other words."""
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -24,7 +25,7 @@ _STEMMER: Final = snowballstemmer.stemmer("english")
 _KINDS: Final = ("permission", "waiver", "aside", "past", "negative", "ending")
 _NEGATIONS: Final = {"not", "avoid", "predicate", "contrast", "neutral", "less"}
 _EVERYDAY: Final = {"verb", "filler"}
-_SENTENCES: Final = re.compile(r"(?<=[.;!?])\s+|\n+|\s[-\u2013\u2014]+\s|[()]")
+_SENTENCES: Final = re.compile(r"(?<=[.;!?])\s+|\n+|\s[-\u2013]+\s|\s?\u2014\s?|[()]")
 # An article or pronoun before an apostrophe: "l'anglais", "n'utilise".
 _ELIDED: Final = re.compile(r"(?i)\b([cdjlmnqst])['\u2019](?=[^\W\d_]{2})")
 _OTHERS: Final = re.compile(
@@ -75,7 +76,9 @@ class EverydayWords:
         function: Roots of words without a meaning of their own.
         phrases: By their first word or root, longer ones first.
         contrasts: For the first word of each side of opposites its group and its side.
+        kinds: For a special word, or a slot, the general words that it is refused with.
         actions: Roots of verbs that refuse nothing.
+        common: Roots of other words that are known, and refuse nothing.
         consent: Roots of verbs for what allows something.
         whole: Roots of places that are everywhere: "in this project".
         change: Roots of verbs before "from X to Y".
@@ -85,7 +88,9 @@ class EverydayWords:
     function: frozenset[str]
     phrases: Mapping[str, Sequence[Phrase]]
     contrasts: Mapping[str, tuple[int, int]]
+    kinds: Mapping[str, frozenset[str]]
     actions: frozenset[str]
+    common: frozenset[str]
     consent: frozenset[str]
     whole: frozenset[str]
     change: frozenset[str]
@@ -105,12 +110,41 @@ def everyday() -> EverydayWords:
         function=frozenset(root(text) for text in data["function"] if " " not in text),
         phrases=_by_first(_read_phrases(data)),
         contrasts=contrasts,
+        kinds=_kinds(data["kinds"]),
         actions=frozenset(map(root, data["actions"])),
+        common=frozenset(map(root, data["common"])),
         consent=frozenset(map(root, data["consent"])),
         whole=frozenset(map(root, data["whole"])),
         change=frozenset(map(root, data["change"])),
         replace=frozenset(map(root, data["replace"])),
     )
+
+
+def _kinds(lists: Sequence[Sequence[str]]) -> dict[str, frozenset[str]]:
+    kinds: defaultdict[str, set[str]] = defaultdict(set)
+    for general, *specials in lists:
+        for special in specials:
+            kinds[_name(special)].add(_name(general))
+    for slot in vocabulary().slots.values():
+        for special, general in slot.implies.items():
+            kinds[f"{slot.name}={special}"].add(f"{slot.name}={general}")
+    return {special: frozenset(generals) for special, generals in kinds.items()}
+
+
+def kinds_of(word: str) -> frozenset[str]:
+    """Return the general words of a content word.
+
+    Example:
+        >>> kinds_of("walnut"), kinds_of("seat")
+        (frozenset({'nut'}), frozenset())
+    """
+    kinds = everyday().kinds
+    slot, is_value, _ = word.partition("=")
+    found = kinds.get(word, _NO_KINDS)
+    return found | kinds.get(slot, _NO_KINDS) if is_value else found
+
+
+_NO_KINDS: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +207,12 @@ def _read_phrases(data: Mapping[str, Any]) -> Iterator[Phrase]:
         for texts in sides:
             yield from (Phrase(_roots(text), "word", _name(texts[0])) for text in texts)
     yield from (Phrase(_roots(text), "word", _name(text)) for text in data["actions"])
+    for texts in data["kinds"]:
+        yield from (
+            Phrase(_roots(text), "word", _name(text))
+            for text in texts
+            if text.partition("=")[0] not in vocabulary().slots
+        )
     for first, *others in data["synonyms"]:
         yield from (Phrase(_roots(text), "word", _name(first)) for text in (first, *others))
 
@@ -288,12 +328,13 @@ def _foreign_phrase(said: tuple[str, ...], place: int) -> Phrase:
 
 def _token(said: str, phrase: Phrase, entry: Entry, topics: Collection[str]) -> Token:
     decides = phrase.kind not in {"", "word"}
+    content = phrase.name or ("" if decides else _content(said, entry, topics))
     return Token(
         said,
         frozenset({phrase.kind}) if decides else frozenset(entry.roles),
-        phrase.name or ("" if decides else _content(said, entry, topics)),
+        content,
         entry,
-        known=bool(phrase.kind) or entry is not _NO_ENTRY,
+        known=bool(phrase.kind) or entry is not _NO_ENTRY or content in everyday().common,
     )
 
 

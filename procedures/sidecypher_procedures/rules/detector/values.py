@@ -49,7 +49,7 @@ def _amount(marks: Sequence[Mark], places: Sequence[int], first: int) -> tuple[A
     read = {places[first]}
     value = marks[places[first]].entry.number
     index, operator = first + 1, ""
-    if _text(marks, places, index) in {"to", "and"} and _number(marks, places, index + 1):
+    if _text(marks, places, index) in {"to", "and", "or"} and _number(marks, places, index + 1):
         value += f" to {_number(marks, places, index + 1)}"
         read |= {places[index], places[index + 1]}
         index, operator = index + 2, "between"
