@@ -83,7 +83,7 @@ with running(ProcessSpec("s", argv, os.environ, Path({str(tmp_path)!r}, "log"), 
 """
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as command:
         process = psutil.Process(int(command.stdout.readline()))
-        wait_until(lambda: process.cmdline()[-1] == "import signal; signal.pause()")
+        wait_until(lambda: process.cmdline()[-1:] == ["import signal; signal.pause()"])
         command.kill()
 
     wait_until(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE)
