@@ -294,9 +294,9 @@ class _Draft:
         """Return the statement, without the words that only name the slot of a value."""
         said, place = self.tokens, self.place
         slots = _slots([*said, *place])
-        topics = contents(each for each in [*said, *place] if _names(each, slots))
-        said = [each for each in said if not _names(each, slots)]
-        place = [each for each in place if not _names(each, slots)]
+        topics = [each for each in [*said, *place] if _names(each, slots)]
+        said = [each for each in said if each not in topics]
+        place = [each for each in place if each not in topics]
         if not contents(said):
             # "Dates in ISO format for commits" is about ISO format, in commits.
             values = [each for each in place if _slots([each])]
@@ -309,7 +309,7 @@ class _Draft:
             condition=_condition(self.condition),
             strength="waiver" if self.negative and self.strength == "permission" else self.strength,
             amounts=measured,
-            topics=topics,
+            topics=contents(topics),
             universal=any(each.text in _ANYTHING for each in self.tokens),
             order=tuple(each.content for each in said),
             unknown=contents(each for each in [*said, *place] if not each.known),
