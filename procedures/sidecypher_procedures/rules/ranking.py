@@ -53,6 +53,7 @@ class Contender:
         phase: Whether it is ranked, and if not, why.
         assertion: The deciding assertion: the latest that holds, else the latest of all.
         first_since: The earliest `since` of the assertions that hold; of all if none holds.
+        first_recorded: When the first of these was recorded.
         confirmed_at: Time of its last confirmation, by one of these or by a call, or None.
         strict: Whether one of these is strict.
     """
@@ -61,6 +62,7 @@ class Contender:
     phase: Phase
     assertion: Assertion
     first_since: datetime
+    first_recorded: datetime
     confirmed_at: datetime | None
     strict: bool
 
@@ -84,6 +86,7 @@ class Contender:
             phase=phase,
             assertion=assertion,
             first_since=min(each.since for each in counted or stated),
+            first_recorded=min(each.recorded_at for each in counted or stated),
             confirmed_at=max(confirmed, default=None) if live else None,
             strict=any(each.strict for each in counted),
         )
@@ -177,7 +180,7 @@ def _tie_order(contenders: Iterable[Contender], *, latest_first: bool) -> list[C
     if latest_first:
         ordered.sort(key=lambda each: each.assertion.recorded_at, reverse=True)
     else:
-        ordered.sort(key=lambda each: each.rule.first_recorded)
+        ordered.sort(key=lambda each: each.first_recorded)
     ordered.sort(key=lambda each: not each.negative)
     return ordered
 

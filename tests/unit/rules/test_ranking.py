@@ -217,6 +217,17 @@ def test_known_replays_what_was_recorded_by_then():
     assert decided(rules, pairs, known=8)["b"] == ("inactive", "expired")
 
 
+def test_what_has_not_begun_breaks_no_tie():
+    """Of two strict rules of one instant the id decides, and not what one of them will be later."""
+    later = asserted(10, recorded=0)
+    rules = [
+        rule("c", asserted(1, recorded=1, strict=True)),
+        rule("d", asserted(1, recorded=1, strict=True), later),
+    ]
+
+    assert decided(rules, contradictions(("d", "c")), now=5)["c"] == ("active", "recency")
+
+
 instants = st.integers(0, 12)
 assertions = st.builds(
     lambda since, length, recorded, **more: asserted(
