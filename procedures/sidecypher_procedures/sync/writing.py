@@ -148,7 +148,7 @@ async def write(
         raise _problem(error) from None
     except SidecypherError as error:
         raise Refused(error.code, error.message) from None
-    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         # The driver cannot send it. The error's text may hold data.
         reason = f"Neo4j does not have one of its values ({type(error).__name__})"
         raise Refused(_NO_VALUE, reason) from None
