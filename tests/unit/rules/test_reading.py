@@ -10,7 +10,7 @@ from sidecypher_procedures.rules import detector
 from sidecypher_procedures.rules.detector.comparison import VERSION, compare, read_parts, read_text
 from sidecypher_procedures.rules.detector.vocabulary import canonical
 
-DATA = {"5": "bf59e8ae3f097762"}
+DATA = {"5": "c5dc400b25aa7654"}
 
 
 def parts(text):
