@@ -88,6 +88,8 @@ def test_documented_errors_are_found_in_classes_and_functions():
 )
 def test_every_module_can_be_imported_and_says_what_it_is_for(module):
     """Each module stands for itself and begins with a docstring."""
+    if ".ray." in module:
+        pytest.importorskip("ray", reason="the extra of these modules is not installed")
     assert importlib.import_module(module).__doc__
 
 

@@ -121,11 +121,11 @@ def test_the_commands_of_the_page_start_the_memory(tmp_path, clean_environment):
         # What was downloaded for other tests.
         "XDG_CACHE_HOME": str(load_settings({}).cache_dir.parent),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "NEO4J_URI": f"bolt://127.0.0.1:{port}",
         **PATIENCE,
     }
     (tmp_path / "agent.py").write_text(PAGE[0].text, encoding="utf-8")
-    script = commands.text.replace("7687", str(port)) + "python agent.py > shown\n"
+    agent = f"NEO4J_URI=bolt://127.0.0.1:{port} python agent.py > shown\n"
+    script = commands.text.replace("7687", str(port)) + agent
     run = partial(subprocess.run, env=environment, cwd=tmp_path, check=True, timeout=400)
 
     try:
