@@ -88,13 +88,19 @@ def own_scripts(folder: Path, target: str = OWN_TARGET) -> Scripts:
         target: Name of their chain.
 
     Raises:
-        BadScript: There is no such folder, or one of its files cannot be read.
+        BadScript: There is no such folder, one of its files cannot be read, or a migration is
+            outside of `migrations`.
         BadScriptName: A file has no version, or the version of another file.
     """
     if not any((folder / name).is_dir() for name in ("migrations", "triggers")):
         raise BadScript(
             f"The folder `{folder.name}` has neither `migrations` nor `triggers` in it",
             hint="Name the folder above them.",
+        )
+    outside = sorted(each.name for each in folder.iterdir() if _NAME.fullmatch(each.name))
+    if outside:
+        raise BadScript(
+            f"`{outside[0]}` is not in the folder `migrations`", hint="Move it there, or rename it."
         )
     return read_scripts(folder, target)
 

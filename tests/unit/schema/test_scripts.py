@@ -76,6 +76,16 @@ def test_a_folder_without_scripts_is_refused(tmp_path):
     assert str(tmp_path) not in refused.value.message
 
 
+def test_a_migration_beside_the_folder_of_migrations_is_refused(folder):
+    """It would be passed over without a word."""
+    beside = folder(V1__a="RETURN 1")
+    (beside / "V2__b.cypher").write_text("RETURN 2")
+    (beside / "notes.cypher").write_text("RETURN 3")
+
+    with pytest.raises(BadScript, match=r"`V2__b.cypher` is not in the folder `migrations`"):
+        own_scripts(beside)
+
+
 def test_the_shipped_scripts_can_be_read():
     """What ships has good names and headers."""
     found = shipped_scripts()
