@@ -41,6 +41,7 @@ def test_a_second_up_changes_nothing(server):
 
     assert done.returncode == 0
     assert "Already up" in done.stderr
+    assert "`sidecypher restart` takes other options" in " ".join(done.stderr.split())
     assert json.loads(done.stdout)["pid"] == before
 
 

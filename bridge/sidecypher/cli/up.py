@@ -97,7 +97,10 @@ def bring_up(
             "Another `up` or `down` is using this home", hint="Wait until it ends."
         )
     if running is not None and running.alive:
-        notes.print("Already up. `sidecypher reload` loads changed procedures.")
+        notes.print(
+            "Already up. `sidecypher reload` loads changed procedures; `sidecypher restart` takes"
+            " other options and settings."
+        )
         return False
     install_plugin(settings, load_procedures(settings), check=check)
     command = [sys.executable, "-P", "-m", "sidecypher", "supervise", *options]
