@@ -29,6 +29,9 @@ _PYTEST: Final = (
     *("-q", "-rfE", "--tb=short", "--hypothesis-seed=0", "--timeout=180"),
     *("-p", "no:randomly", "-p", "no:cacheprovider"),
 )
+# Lines of the summary; those of a captured log have more spaces.
+_BROKEN: Final = re.compile(r"^ERROR \S", re.MULTILINE)
+_FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S[^\[\n]*?)(?:\[| - |$)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -138,10 +141,10 @@ def killed_by(copy: Copy, mutants: Sequence[Mutant]) -> list[bool]:
             [*first_failure, *(test for each in mutants for test in each.tests)]
         )
     # 0: all tests have passed. 1: some have failed. A fixture tells nothing about one of several.
-    if code not in {0, 1} or (len(mutants) > 1 and "\nERROR " in printed):
+    if code not in {0, 1} or (len(mutants) > 1 and _BROKEN.search(printed)):
         names = ", ".join(f"`{each.name}`" for each in mutants)
         _stop(f"pytest ended with {code} on {names}, and has not run all tests\n{printed}")
-    failed = re.findall(r"^(?:FAILED|ERROR) ([^\[\n]+?)(?:\[| - |$)", printed, re.MULTILINE)
+    failed = _FAILED.findall(printed)
     failed += [test.partition("::")[0] for test in failed]
     return [not set(failed).isdisjoint(each.tests) for each in mutants]
 

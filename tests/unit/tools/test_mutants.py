@@ -1,11 +1,12 @@
 """The list of mutants fits the code."""
 
+import contextlib
 from dataclasses import replace
 
 import pytest
 from docs.pages import ROOT
 
-from mutants import Mutant, read_mutants
+from mutants import Mutant, killed_by, read_mutants
 
 MUTANTS = read_mutants()
 
@@ -34,3 +35,26 @@ def test_a_mutant_that_cannot_be_applied_says_why(tmp_path):
     (tmp_path / "code.py").write_text("if a < b:")
     assert not mutant.problem(tmp_path)
     assert "its new text is its old text" in replace(mutant, new="a < b").problem(tmp_path)
+
+
+class Told:
+    """A copy in which pytest prints this."""
+
+    def __init__(self, printed):
+        self._printed = printed
+
+    def with_faults(self, _mutants):
+        return contextlib.nullcontext()
+
+    def run(self, _tests):
+        return 1, self._printed
+
+
+def test_only_a_broken_fixture_leaves_several_mutants_untold():
+    """pytest prints captured log lines, too, and an error among them is no fixture's."""
+    mutants = [Mutant(name, "", "", "", [f"tests/{name}.py::test"]) for name in "ab"]
+    log = "\nERROR    asyncio:base_events.py:1771 Task was destroyed\n"
+
+    assert killed_by(Told(f"{log}FAILED tests/a.py::test - no\n"), mutants) == [True, False]
+    with pytest.raises(SystemExit):
+        killed_by(Told(f"{log}ERROR tests/a.py::test - no\n"), mutants)
