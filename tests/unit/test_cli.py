@@ -38,18 +38,20 @@ SESSION_COMMANDS = (
 )
 
 
+def imported_by(program):
+    """Return the names of all modules that a new interpreter has after a program."""
+    program += "import sys\nprint(*sys.modules, sep='\\n', file=sys.stderr)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.splitlines())
+
+
 def test_help_imports_nothing_of_what_commands_do():
     """`--help` is quick because it knows the commands without their modules."""
-    script = (
-        "import sys\n"
-        "from sidecypher.cli.main import app\n"
-        "app(['--help'], standalone_mode=False)\n"
-        "print(*sys.modules, sep='\\n', file=sys.stderr)\n"
+    imported = imported_by(
+        "from sidecypher.cli.main import app\napp(['--help'], standalone_mode=False)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    imported = set(done.stderr.splitlines())
 
     assert not {"asyncio", "httpx", "neo4j", "pydantic", "structlog"} & imported
     assert {name for name in imported if name.startswith("sidecypher")} == {
@@ -74,16 +76,8 @@ def test_help_imports_nothing_of_what_commands_do():
 
 def test_what_asks_a_server_imports_no_sidecar():
     """`status` and its like start without what serves calls: a second each on a busy machine."""
-    script = (
-        "import sys\n"
-        "from sidecypher.cli import call, cypher, down, migrate, status\n"
-        "print(*sys.modules, sep='\\n')\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    loaded = imported_by("from sidecypher.cli import call, cypher, down, migrate, status\n")
 
-    loaded = set(done.stdout.splitlines())
     assert not loaded & {"sidecypher.app", "sidecypher.loading.loader", "sidecypher_plugin.builder"}
 
 
@@ -92,18 +86,12 @@ def test_a_start_imports_no_package_before_it_is_used():
 
     Each takes a fifth of a second, and one more where it finds pandas or the packages of Jupyter.
     """
-    script = (
-        "import sys\n"
+    loaded = imported_by(
         "from sidecypher.cli import serve, up\n"
         "from sidecypher.loading.loader import load\n"
         "load([])\n"
-        "print(*sys.modules, sep='\\n')\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
 
-    loaded = set(done.stdout.splitlines())
     assert "sidecypher_procedures.session.procedures" in loaded
     assert not loaded & {"jsonschema", "neo4j", "numpy", "pandas", "redis", "psycopg"}
 

@@ -94,7 +94,7 @@ def _refused(yes: Statement, no: Statement) -> str:
     if {yes.strength, no.strength} == _SOFT or not _same_amounts(yes, no):
         return ""
     yes = _general(yes, no)
-    if no.condition == {UNASKED} and _is_unasked(yes, no):
+    if no.condition == {UNASKED} and _is_done_unasked(yes, no):
         yes = replace(yes, content=yes.content - {ALONE}, condition=no.condition)
     if yes.condition != no.condition and not (_is_ordered(yes) and not no.condition):
         return ""
@@ -139,7 +139,7 @@ def _special(yes: Statement, no: Statement) -> frozenset[str]:
     return yes.content - no.content - known.actions - known.contrasts.keys()
 
 
-def _is_unasked(yes: Statement, no: Statement) -> bool:
+def _is_done_unasked(yes: Statement, no: Statement) -> bool:
     """Return whether a wish is to be followed each time, and not only after somebody was asked."""
     if yes.strength == "permission" or ALONE in yes.content:
         return True
